@@ -1,3 +1,30 @@
-"""Profile TensorFlow code where it is written: in a notebook cell."""
+"""Profile TensorFlow code where it is written: in a notebook cell.
+
+`%load_ext nbprof`, then `%%tfprof` as the first line of a cell.
+"""
+
+from typing import TYPE_CHECKING
+
+from nbprof.errors import NbprofError
+from nbprof.run import ProfiledRun as profile  # noqa: N813 the public name reads as a verb
+from nbprof.run import last
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
 
 __version__ = "0.1.0.dev0"
+__all__ = ["NbprofError", "__version__", "last", "profile"]
+
+
+def load_ipython_extension(shell: "InteractiveShell") -> None:
+    """Register the magics (`%load_ext nbprof`)."""
+    from nbprof.magics import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: "InteractiveShell") -> None:
+    """Put back what was there before (`%unload_ext nbprof`)."""
+    from nbprof.magics import unload
+
+    unload(shell)

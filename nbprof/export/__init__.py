@@ -1,0 +1,1 @@
+"""Exports: a View or a Profile as a file that another program reads."""

@@ -1,0 +1,5 @@
+"""Ingest: what TensorFlow recorded, read into the columns of a Profile."""
+
+from nbprof.ingest.trace import read
+
+__all__ = ["read"]

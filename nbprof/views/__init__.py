@@ -1,0 +1,25 @@
+"""Views: pure functions of a Profile and ViewOptions, each giving a View."""
+
+from typing import TYPE_CHECKING
+
+from nbprof.errors import NbprofError
+from nbprof.views import op, scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nbprof.options import ViewOptions
+    from nbprof.profile import Profile
+    from nbprof.views.view import View
+
+VIEWS: "dict[str, Callable[[Profile, ViewOptions], View]]" = {
+    "op": op.view,
+    "scope": scope.view,
+}
+
+
+def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
+    """Group `profile` by the view called `name`."""
+    if name not in VIEWS:
+        raise NbprofError(f"there is no view {name!r} yet; there is {', '.join(VIEWS)}.")
+    return VIEWS[name](profile, options)

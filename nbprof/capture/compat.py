@@ -1,0 +1,218 @@
+"""Every place where nbprof touches TensorFlow, so that a new release is met in one file.
+
+Written for TensorFlow 2.21. What is undocumented there is looked up by name and may be missing;
+each function then says what is lost instead of failing.
+"""
+
+import ctypes
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+IDLE, DEFAULT_LEVEL, EVERY_RUN_LEVEL = -1, 2, 3
+"""Values of TensorFlow's trace level: no session, a session, every op run of it."""
+
+WARNING = 1
+ABSL_RELEASES = ("20260107", "20250814", "20250512", "20250127", "20240722", "20240116")
+
+HARDWARE_TRACES = (b"\x08\x02", b"\x08\x03")
+"""How a serialized RunOptions begins whose trace_level makes Session.run start a profiler."""
+
+
+def installed() -> bool:
+    """Tell whether TensorFlow could be imported, without importing it."""
+    return "tensorflow" in sys.modules or importlib.util.find_spec("tensorflow") is not None
+
+
+def imported() -> bool:
+    """Tell whether this process has imported TensorFlow."""
+    return "tensorflow" in sys.modules
+
+
+def version() -> str:
+    """Import TensorFlow, if need be, and give its version."""
+    import tensorflow as tf
+
+    return str(tf.__version__)
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    import tensorflow as tf
+
+    found = sorted(Path(tf.__file__).parent.glob("libtensorflow_framework*"))
+    try:
+        return ctypes.CDLL(str(found[0])) if found else None
+    except OSError:
+        return None
+
+
+@cache
+def _trace_level() -> ctypes.c_int | None:
+    """Find the level that every TraceMe of the process is compared with."""
+    library = _library()
+    if library is None:
+        return None
+    try:
+        return ctypes.c_int.in_dll(library, "_ZN3tsl8profiler8internal13g_trace_levelE")
+    except ValueError:
+        return None
+
+
+def record_every_run() -> bool:
+    """Make the running session record cheap ops too; False where that is not possible.
+
+    At its own level TensorFlow drops an op from the trace once it has proved cheap (about nine of
+    ten runs in a warm Keras fit), and it ignores the level asked for in ProfilerOptions.
+    """
+    level = _trace_level()
+    if level is None or level.value != DEFAULT_LEVEL:
+        return False
+    level.value = EVERY_RUN_LEVEL
+    return True
+
+
+def running_profiler() -> str | None:
+    """Name the TensorFlow profiler that runs now, or give None."""
+    from tensorflow.python.profiler import profiler_v2
+
+    if profiler_v2._profiler is not None:
+        return "tf.profiler.experimental"
+    level = _trace_level()
+    if level is not None and level.value != IDLE:
+        return "another TensorFlow profiler session of this process"
+    return None
+
+
+class AlreadyProfilingError(Exception):
+    """Another profiler session is active."""
+
+
+def start_session(folder: str) -> Any:
+    """Start a profiler session of our own; `export` on it ends it and writes into `folder`."""
+    from tensorflow.python.framework import errors
+    from tensorflow.python.profiler.internal import _pywrap_profiler
+
+    # Not tf.profiler.experimental.start: the user's own start and stop must find that API as idle
+    # as it is in a bare cell.
+    session = _pywrap_profiler.ProfilerSession()
+    with quiet_logs():
+        try:
+            session.start(folder, {})
+        except errors.AlreadyExistsError as error:
+            raise AlreadyProfilingError from error
+    return session
+
+
+def export_session(session: Any) -> None:
+    """End a session and write its trace."""
+    with quiet_logs():
+        session.export_to_tb()
+
+
+@contextmanager
+def quiet_logs() -> Iterator[None]:
+    """Keep the profiler's C++ log lines out of the notebook, where ipykernel would show them."""
+    switch = _log_level()
+    if switch is None:
+        yield
+        return
+    get, put = switch
+    before = get()
+    put(max(before, WARNING))
+    try:
+        yield
+    finally:
+        put(before)
+
+
+@cache
+def _log_level() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """Find absl's MinLogLevel and SetMinLogLevel, whose symbols carry the absl release."""
+    library = _library()
+    if library is None:
+        return None
+    for release in ABSL_RELEASES:
+        prefix = f"_ZN4absl12lts_{release}"
+        try:
+            return (
+                library[f"{prefix}11MinLogLevelEv"],
+                library[f"{prefix}14SetMinLogLevelENS0_18LogSeverityAtLeastE"],
+            )
+        except AttributeError:
+            continue
+    return None
+
+
+@contextmanager
+def watch_profilers(give_way: Callable[[str], None]) -> Iterator[None]:
+    """Call `give_way(name)` before code in the block starts a TensorFlow profiler of its own.
+
+    Both hooks return before the user's profiler does anything, so that none of nbprof's frames
+    stands in a traceback of the user's.
+    """
+    from tensorflow.python.client import session
+    from tensorflow.python.profiler.internal import _pywrap_profiler
+
+    new_session = _pywrap_profiler.ProfilerSession
+    new_buffer = session.tf_session.TF_NewBufferFromString
+
+    def new_session_after_ours() -> Any:
+        give_way("tf.profiler.experimental")
+        return new_session()
+
+    def new_buffer_after_ours(data: bytes) -> Any:
+        if data[:2] in HARDWARE_TRACES:
+            give_way("a Session.run with FULL_TRACE")
+        return new_buffer(data)
+
+    _pywrap_profiler.ProfilerSession = new_session_after_ours
+    session.tf_session.TF_NewBufferFromString = new_buffer_after_ours
+    try:
+        yield
+    finally:
+        _pywrap_profiler.ProfilerSession = new_session
+        session.tf_session.TF_NewBufferFromString = new_buffer
+
+
+@contextmanager
+def keep_functions() -> Iterator[list[Any]]:
+    """Collect the functions made in the block: dead ones cannot be asked for their nodes."""
+    from tensorflow.python.eager.polymorphic_function import atomic_function
+
+    kept: list[Any] = []
+    init = atomic_function.AtomicFunction.__init__
+
+    def init_and_keep(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        kept.append(self)
+
+    atomic_function.AtomicFunction.__init__ = init_and_keep
+    try:
+        yield kept
+    finally:
+        atomic_function.AtomicFunction.__init__ = init
+
+
+def function_def(name: str) -> Any:
+    """Give the FunctionDef of a function the runtime knows, or None."""
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import errors
+
+    try:
+        return context.context().get_function_def(name)
+    except errors.NotFoundError:
+        return None
+
+
+def allocator_statistics_on() -> bool | None:
+    """Tell whether the CPU allocator keeps statistics; None where it cannot be asked."""
+    library = _library()
+    try:
+        return bool(library["_ZN3tsl24CPUAllocatorStatsEnabledEv"]()) if library else None
+    except AttributeError:
+        return None

@@ -1,0 +1,164 @@
+"""Run the body of a cell magic exactly as the shell would run the bare cell.
+
+The body is transformed, compiled and executed statement by statement as the shell does it, under
+the cell's own number and with the lines as on the screen (the magic's line is line 1). The value
+of a last expression is returned, so that it becomes the cell's `Out`; an exception leaves as it
+would leave the bare cell.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+AWAIT_REFUSED = (
+    "%%{magic} cannot run a top-level await; put `with nbprof.profile() as run:` around it in a "
+    "cell without %%{magic} and look at `run.profile`."
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A compiled cell body."""
+
+    shell: "InteractiveShell"
+    statements: "tuple[CodeType | SyntaxError, ...]"
+    """Code to execute; a statement that cannot be compiled fails when its turn comes."""
+    last_expression: CodeType | None
+
+    def run(self) -> Any:
+        """Execute the cell in the user's namespace; give the value of its last expression."""
+        __tracebackhide__ = True
+        names = self.shell.user_global_ns, self.shell.user_ns
+        for statement in self.statements:
+            if isinstance(statement, SyntaxError):
+                raise statement
+            exec(statement, *names)
+        return None if self.last_expression is None else eval(self.last_expression, *names)
+
+
+def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) -> Cell:
+    """Compile a cell body; raise SyntaxError, or UsageError for a top-level await."""
+    source = _on_screen_lines(shell, magic, line, body)
+    name = shell.compile.cache(
+        source, shell.execution_count, raw_code=f"%%{magic} {line}".rstrip() + f"\n{body}"
+    )
+    tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
+    executed, shown = _by_interactivity(tree.body, shell.ast_node_interactivity)
+
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if shell.autoawait else 0
+    with shell.compile.extra_flags(flags):
+        statements, last = _compile(shell.compile, name, executed, shown)
+    codes = [*statements, *([last] if last else [])]
+    if any(isinstance(code, CodeType) and code.co_flags & inspect.CO_COROUTINE for code in codes):
+        raise UsageError(AWAIT_REFUSED.format(magic=magic))
+    return Cell(shell, tuple(statements), last)
+
+
+def _on_screen_lines(shell: "InteractiveShell", magic: str, line: str, body: str) -> str:
+    """Transform the body, keeping every line where the user sees it."""
+    blank = 0
+    for text in body.splitlines():
+        if text.strip():
+            break
+        blank += 1  # the shell's transformation drops leading blank lines
+    transformed: str = shell.transform_cell(body)
+    return f"# %%{magic} {line}".rstrip() + "\n" * (1 + blank) + transformed
+
+
+def _by_interactivity(
+    body: list[ast.stmt], interactivity: str
+) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """Split a cell into what is executed and what is shown, by the shell's setting."""
+    if interactivity == "all":
+        return [], body
+    if interactivity == "last_expr_or_assign" and body:
+        body = body + _assigned(body[-1])
+    shows_last = body and (interactivity == "last" or isinstance(body[-1], ast.Expr))
+    if interactivity == "none" or not shows_last:
+        return body, []
+    return body[:-1], body[-1:]
+
+
+def _assigned(statement: ast.stmt) -> list[ast.stmt]:
+    """Make the expression that shows the name a last statement assigned to."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
+        target = statement.target
+    else:
+        return []
+    if not isinstance(target, ast.Name):
+        return []
+    shown = ast.Expr(ast.Name(target.id, ast.Load()))
+    return [ast.fix_missing_locations(ast.copy_location(shown, statement))]
+
+
+def _compile(
+    compiler: Callable[[ast.AST, str, str], CodeType],
+    name: str,
+    executed: list[ast.stmt],
+    shown: list[ast.stmt],
+) -> tuple[list[CodeType | SyntaxError], CodeType | None]:
+    compiled: list[CodeType | SyntaxError] = []
+    last = shown[-1] if shown else None
+    try:
+        for node in executed:
+            compiled.append(compiler(ast.Module([node], []), name, "exec"))
+        if not isinstance(last, ast.Expr):
+            last = None
+        for node in shown[:-1] if last else shown:
+            compiled.append(compiler(ast.Interactive([node]), name, "single"))
+        return compiled, compiler(ast.Expression(last.value), name, "eval") if last else None
+    except SyntaxError as error:
+        return [*compiled, error], None
+
+
+def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
+    """Have the shell show `error`, when it leaves the cell, without the frames of the magic.
+
+    The shell's own door for this, a custom exception handler, is set for this one exception and
+    put back when it was used or when the cell has ended.
+    """
+    own = _first_user_frame(error)
+    before = shell.custom_exceptions, shell.CustomTB
+
+    def restore(*_: object) -> None:
+        shell.custom_exceptions, shell.CustomTB = before
+        shell.events.unregister("post_run_cell", restore)
+
+    def show(
+        shell: "InteractiveShell",
+        kind: type[BaseException],
+        value: BaseException,
+        traceback: TracebackType,
+        tb_offset: int | None = None,
+    ) -> None:
+        restore()
+        if value is error and own is None and isinstance(value, SyntaxError):
+            indented = isinstance(value, IndentationError)
+            shell.showindentationerror() if indented else shell.showsyntaxerror()
+            return
+        shown = own if value is error and own is not None else traceback
+        if issubclass(kind, before[0]):
+            before[1](kind, value, shown, tb_offset=tb_offset)
+        else:
+            shell.showtraceback((kind, value, shown), tb_offset=0 if shown is own else tb_offset)
+
+    shell.events.register("post_run_cell", restore)
+    shell.set_custom_exc((type(error),), show)
+
+
+def _first_user_frame(error: BaseException) -> TracebackType | None:
+    """Find the traceback from the cell's own code on, below the frames of this module."""
+    traceback = error.__traceback__
+    while traceback and traceback.tb_frame.f_globals.get("__package__") == __package__:
+        traceback = traceback.tb_next
+    return traceback

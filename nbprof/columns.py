@@ -1,0 +1,82 @@
+"""The grammar of the program: every column of a view, declared once.
+
+`-select`, `-order_by`, `-min_*`, legends, help texts, frame and CSV headers and the docs page are
+all read from `COLUMNS`, which stands in the order of tfprof's legend.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from nbprof.units import format_count, format_micros
+
+
+@dataclass(frozen=True)
+class Column:
+    """One thing a user can select, and the metrics it stands for."""
+
+    name: str
+    """What the user types after `-select`, `-order_by` and `-min_`."""
+    title: str
+    """tfprof's legend text."""
+    help: str
+    """What the number is, in a sentence that can follow `name: `."""
+    metrics: tuple[str, ...]
+    """The frame's columns it brings; children add up to their parent in each of them."""
+    format: Callable[[float], str]
+    brings: tuple[str, ...] = ()
+    """Columns that come along when this one is selected, behind it."""
+    tree_title: str = ""
+    """The legend text in tree views where tfprof words it differently."""
+
+
+COLUMNS = {
+    column.name: column
+    for column in (
+        Column(
+            "micros",
+            "total execution time",
+            "time the op ran, cpu_micros + accelerator_micros, summed over all runs; "
+            "waiting for other ops or for input is not included",
+            ("micros",),
+            format_micros,
+            brings=("accelerator_micros", "cpu_micros"),
+        ),
+        Column(
+            "accelerator_micros",
+            "accelerator execution time",
+            "the part of micros spent on a GPU or TPU; 0 for ops that run on the CPU",
+            ("accelerator_micros",),
+            format_micros,
+        ),
+        Column(
+            "cpu_micros",
+            "cpu execution time",
+            "the part of micros that host threads spent in the op's kernel, "
+            "from its start to its end",
+            ("cpu_micros",),
+            format_micros,
+        ),
+        Column(
+            "occurrence",
+            "op occurrence (run|defined)",
+            "how often the op ran, and how many nodes of that name or type there are",
+            ("run_count", "defined_count"),
+            format_count,
+            tree_title="op count (run|defined)",
+        ),
+    )
+}
+
+NOT_YET = (
+    *("bytes", "peak_bytes", "residual_bytes", "output_bytes", "params", "float_ops"),
+    *("tensor_value", "device", "op_types", "input_shapes"),
+)
+"""tfprof's columns that nbprof does not have yet; naming one is refused in a sentence."""
+
+
+def selected(names: Iterable[str]) -> tuple[Column, ...]:
+    """List the selected columns and those they bring, each once, in legend order."""
+    wanted = set(names)
+    for name in tuple(wanted):
+        wanted.update(COLUMNS[name].brings)
+    return tuple(column for column in COLUMNS.values() if column.name in wanted)

@@ -1,0 +1,60 @@
+"""A View as tfprof printed it: header, `Profile:`, legend, rows, and nothing after."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbprof.columns import Column
+    from nbprof.views.view import View
+
+DOC = {
+    "op": "nodes of the same op type are added up; each number is followed by the share of this "
+    "row and all rows below it, and by the row's own share",
+    "scope": "nodes are placed by the parts of their names; each number is the row's own, "
+    "then the total with everything below it",
+}
+
+
+def report(view: "View") -> str:
+    """Write the whole report."""
+    lines = [view.headline]
+    lines += [f"note: {note}" for note in view.notes]
+    lines += ["", "Doc:", f"{view.name}: {DOC[view.name]}"]
+    lines += [f"{title(view, column)}: {column.help}" for column in view.columns]
+    lines += ["", "Profile:", "node name | " + " | ".join(title(view, c) for c in view.columns)]
+    rows = _tree_rows(view) if view.is_tree else _op_rows(view)
+    return "\n".join([*lines, *rows]) + "\n"
+
+
+def title(view: "View", column: "Column") -> str:
+    """Give the legend text of a column in this view."""
+    return (view.is_tree and column.tree_title) or column.title
+
+
+def _op_rows(view: "View") -> Iterator[str]:
+    for row in view.frame.to_dict("records"):
+        cells = (_op_cell(column, row) for column in view.columns)
+        yield f"{row['name']:<25}" + ", ".join(cells)
+
+
+def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
+    if len(column.metrics) == 2:
+        return f"{row['run_count']}|{row['defined_count']}".rjust(10)
+    (metric,) = column.metrics
+    own, below = row[f"{metric}_percent"], row[f"{metric}_accumulated_percent"]
+    return f"{column.format(row[metric])} ({below:.2f}%, {own:.2f}%)".rjust(30)
+
+
+def _tree_rows(view: "View") -> Iterator[str]:
+    for row in view.frame.to_dict("records"):
+        cells = ", ".join(
+            "|".join(tree_cell(column, metric, row) for metric in column.metrics)
+            for column in view.columns
+        )
+        yield f"{'  ' * row['depth']}{row['name']} ({cells})"
+
+
+def tree_cell(column: "Column", metric: str, row: dict[Any, Any]) -> str:
+    """Write `self/total`; the root has no self."""
+    own = "--" if row["parent"] < 0 else column.format(row[metric])
+    return f"{own}/{column.format(row[f'total_{metric}'])}"

@@ -1,0 +1,86 @@
+"""What the events of a TensorFlow trace are, told from their names.
+
+Only distinct names are looked at, never single events; strings stay bytes until they are names of
+nodes.
+"""
+
+import re
+from collections.abc import Iterable
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Kind(IntEnum):
+    """The kinds of events that say what ran, why, and for how long."""
+
+    OTHER = 0
+    OP = 1
+    """The run of a graph node on an executor thread."""
+    EAGER = 2
+    """The dispatch of an eager op or of a function call."""
+    KERNEL = 3
+    """Inside EAGER: the kernel itself, or the wait for the called function."""
+    PROCESS = 4
+    """An executor at work; its `id` says for which function or session run."""
+    FUNCTION_RUN = 5
+    SESSION_RUN = 6
+    BUILDING = 7
+    """Python building the graph of a tf.function."""
+    WAIT = 8
+    """Waiting for input or for a function that other threads run."""
+    CALL = 9
+    """A call of a tf.function from Python."""
+    BLOCK = 10
+    """A `tf.profiler.experimental.Trace` block with a step number."""
+    THUNK = 11
+    """The run of one HLO op of a function compiled by XLA."""
+    COMPILED = 12
+    """A call of a function compiled by XLA, with compiling it when that is due."""
+    EXECUTABLE = 13
+    """Inside COMPILED: the execution alone."""
+
+
+NAMES = {
+    b"EagerExecute": Kind.EAGER,
+    b"KernelAndDeviceFunc::Run": Kind.KERNEL,
+    b"ExecutorState::Process": Kind.PROCESS,
+    b"FunctionRun": Kind.FUNCTION_RUN,
+    b"SessionRun": Kind.SESSION_RUN,
+    b"tf.function-graph_building": Kind.BUILDING,
+    b"IteratorGetNextOp::DoCompute": Kind.WAIT,
+    b"InstantiatedCapturedFunction::Run": Kind.WAIT,
+    b"InstantiatedCapturedFunction::RunWithBorrowedArgs": Kind.WAIT,
+    b"CpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
+    b"GpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
+}
+
+OP_TYPE = re.compile(rb"_*[A-Za-z]\w*(>\w+)?")
+
+
+def kinds_of(
+    names: Iterable[tuple[bytes, bytes]],
+) -> npt.NDArray[np.int8]:
+    """Tell the kind of each distinct (name, display name) of events."""
+    return np.array([_kind(name, shown) for name, shown in names], dtype=np.int8)
+
+
+def _kind(name: bytes, display_name: bytes) -> Kind:
+    known = NAMES.get(name)
+    if known is not None:
+        return known
+    node, op_type = split(name)
+    if node.startswith(b"__") and node == op_type:
+        return Kind.COMPILED
+    # The runtime's own nodes (_Send, _Arg …) are ops too, but have no display name.
+    named = display_name == op_type or (not display_name and node[:1] == b"_")
+    return Kind.OP if node and op_type and named else Kind.OTHER
+
+
+def split(name: bytes) -> tuple[bytes, bytes]:
+    """Split `node:Type`; two empty texts for anything that is not of that form."""
+    node, _, op_type = name.rpartition(b":")
+    if not node or b"::" in name or b" " in name or not OP_TYPE.fullmatch(op_type):
+        return b"", b""
+    return node, op_type

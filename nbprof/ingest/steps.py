@@ -1,0 +1,49 @@
+"""Steps: outermost calls of functions, session runs and Trace blocks, and what belongs to them."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.ingest.kinds import Kind
+from nbprof.ingest.nesting import NONE, Rows
+
+if TYPE_CHECKING:
+    from nbprof.ingest.host import HostEvents
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The steps of a trace in order of their start; times in ps."""
+
+    event: Rows
+    """The host event that is the step."""
+    start: Ints
+    end: Ints
+    step_of_event: Rows
+    """For each host event, the step it runs inside by nesting, or NONE."""
+
+    def at(self, time: Ints) -> Rows:
+        """Give the step that each moment belongs to: the running one, the next, or the last."""
+        if not len(self.event):
+            return np.zeros(len(time), dtype=np.intp)
+        ended = np.searchsorted(np.maximum.accumulate(self.end), time, side="right")
+        return np.minimum(ended, len(self.event) - 1)
+
+
+def find_steps(host: "HostEvents") -> Steps:
+    """Find the outermost steps; a call made while a graph is being built only builds."""
+    candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK)
+    inner = host.inside(candidate) != NONE
+    building = host.inside(host.of(Kind.BUILDING)) != NONE
+    is_step = candidate & ~inner & ~building
+    event = np.flatnonzero(is_step)
+    event = event[np.argsort(host.start[event], kind="stable")]
+
+    number = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is NONE's own
+    number[event] = np.arange(len(event))
+    step_of_event = np.where(is_step, number[:-1], number[host.inside(is_step)])
+    return Steps(event, host.start[event], host.end[event], step_of_event)

@@ -1,0 +1,247 @@
+"""The front door: `%%tfprof` profiles a cell, `%tfprof` looks at the last profile again.
+
+A magic parses its line, runs the cell, hands over, and shows the View. It computes nothing.
+"""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import (
+    Magics,
+    line_cell_magic,
+    magics_class,
+    no_var_expand,
+    output_can_be_silenced,
+)
+
+from nbprof.cell import compile_cell, leave_like_bare
+from nbprof.errors import NbprofError
+from nbprof.options import OPTIONS, ViewOptions, lookup, suggest
+from nbprof.run import ProfiledRun, last
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from nbprof.profile import Profile
+
+MAGIC = "tfprof"
+VIEWS = ("op", "scope")
+NOT_YET = ("graph", "code", "layer", "advise", "set", "help", "limit", "light", "explore", "from")
+OWN_FLAGS = {
+    "o": ("NAME", "bind the View to this name and still show it"),
+    "q": ("", "show nothing"),
+    "T": ("FILE", "save the text report to this file"),
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a line of `%tfprof` asks for."""
+
+    view: str
+    options: ViewOptions
+    name: str | None
+    quiet: bool
+    text_file: Path | None
+
+
+@magics_class
+class NbprofMagics(Magics):
+    """nbprof's magics."""
+
+    @no_var_expand
+    @output_can_be_silenced
+    @line_cell_magic(MAGIC)
+    def tfprof(self, line: str, cell: str | None = None) -> Any:
+        """Filled from the tables of options below."""
+        __tracebackhide__ = True
+        request = _or_usage_error(parse_line, line)
+        if cell is not None:
+            return self._profile(request, line, cell)
+        profile = last()
+        if profile is None:
+            raise UsageError("nothing has been profiled yet: make %%tfprof a cell's first line.")
+        self._show(profile, request)
+        return None
+
+    def _profile(self, request: Request, line: str, body: str) -> Any:
+        __tracebackhide__ = True
+        shell = self.shell
+        try:
+            cell = compile_cell(shell, MAGIC, line, body)
+        except SyntaxError as error:
+            leave_like_bare(shell, error)
+            raise
+        run = ProfiledRun(f"In [{shell.execution_count}]")
+        _or_usage_error(run.__enter__)
+        try:
+            return cell.run()
+        except BaseException as error:
+            leave_like_bare(shell, error)
+            raise
+        finally:
+            self._report(run, request)
+
+    def _report(self, run: ProfiledRun, request: Request) -> None:
+        try:
+            run.__exit__(None, None, None)
+            self._show(run.profile, request)
+        except Exception as error:  # noqa: BLE001 the user's cell must not fail by our fault
+            self.shell.write_err(
+                f"nbprof could not report on this cell ({type(error).__name__}: {error}); "
+                "the cell itself ran as usual.\n"
+            )
+
+    def _show(self, profile: "Profile", request: Request) -> None:
+        from IPython.display import display
+
+        from nbprof import views
+
+        view = views.view(profile, request.view, request.options)
+        if request.name:
+            self.shell.user_ns[request.name] = view
+        if request.text_file:
+            request.text_file.write_text(view.text, encoding="utf-8")
+        if not request.quiet:
+            display(view)
+
+
+def _or_usage_error(function: Callable[..., Any], *arguments: str) -> Any:
+    __tracebackhide__ = True
+    try:
+        return function(*arguments)
+    except NbprofError as error:
+        raise UsageError(str(error)) from None
+
+
+def parse_line(line: str) -> Request:
+    """Read a magic's line in tfprof's spelling: one or two dashes, `-name value` or `-name=value`.
+
+    argparse would read the mistyped `-orderby` as `-o rderby`; here a flag is known or refused.
+    """
+    try:
+        words = shlex.split(line, comments=False)
+    except ValueError as error:
+        raise NbprofError(f"the line cannot be read: {error}.") from error
+    view = "op"
+    if words and not words[0].startswith("-"):
+        view = _check_view(words.pop(0))
+    given = _pair_up(words)
+    own = {flag: given.pop(flag) for flag in OWN_FLAGS if flag in given}
+    return Request(
+        view,
+        ViewOptions.parse(given),
+        _check_name(own.get("o")),
+        "q" in own,
+        _check_file(own.get("T")),
+    )
+
+
+def _pair_up(words: list[str]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    waiting = iter(words)
+    for word in waiting:
+        name, equals, value = word.lstrip("-").partition("=")
+        if not word.startswith("-") or not name:
+            raise NbprofError(f"{word!r} stands where an option was expected; {_known()}")
+        _check_flag(name)
+        if name == "q":
+            if equals:
+                raise NbprofError("-q takes no value.")
+        elif not equals:
+            value = next(waiting, "")
+            if not value:
+                raise NbprofError(f"-{name} needs a value behind it.")
+        if name in given:
+            raise NbprofError(f"-{name} is given twice.")
+        given[name] = value
+    return given
+
+
+def _known() -> str:
+    return "options are " + ", ".join(f"-{name}" for name in (*OWN_FLAGS, *OPTIONS)) + "."
+
+
+def _check_flag(name: str) -> None:
+    if name in OWN_FLAGS:
+        return
+    if name in NOT_YET:
+        raise NbprofError(f"nbprof does not have -{name} yet; {_known()}")
+    if name not in OPTIONS and len(name) == 1:
+        raise NbprofError(f"there is no option -{name}; {suggest(name, (*OWN_FLAGS, *OPTIONS))}")
+    lookup(name)
+
+
+def _check_view(name: str) -> str:
+    if name in NOT_YET:
+        raise NbprofError(f"nbprof does not have {name!r} yet; there is {', '.join(VIEWS)}.")
+    if name not in VIEWS:
+        raise NbprofError(f"there is no view {name!r}; there is {', '.join(VIEWS)}.")
+    return name
+
+
+def _check_name(name: str | None) -> str | None:
+    if name is not None and not name.isidentifier():
+        raise NbprofError(f"-o takes a Python name, not {name!r}.")
+    return name
+
+
+def _check_file(file: str | None) -> Path | None:
+    if file is None:
+        return None
+    path = Path(file).expanduser()
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise NbprofError(f"-T cannot write {file!r}: there is no such folder, or it is one.")
+    return path
+
+
+def _help() -> str:
+    lines = [
+        "Profile a TensorFlow cell, or look at the last profile again.",
+        "",
+        f"    %%{MAGIC} [{' | '.join(VIEWS)}] [options]     profile the cell below",
+        f"    %{MAGIC}  [{' | '.join(VIEWS)}] [options]     view the last profile, run nothing",
+        "",
+        "The cell runs as if bare; the report is shown after it. Options, with one dash or two:",
+        "",
+    ]
+    flags = [(name, value, help_) for name, (value, help_) in OWN_FLAGS.items()]
+    flags += [(name, option.value, option.help) for name, option in OPTIONS.items()]
+    lines += [f"    {f'-{name} {value}':<28} {help_}" for name, value, help_ in flags]
+    defaults = ViewOptions()
+    lines += [
+        "",
+        f"Defaults: view op, -order_by {defaults.order_by}, -select {','.join(defaults.select)}, "
+        f"-max_depth {defaults.max_depth}.",
+    ]
+    return "\n".join(lines)
+
+
+NbprofMagics.tfprof.__doc__ = _help()
+
+_KINDS = ("line", "cell")
+_replaced: dict[int, dict[str, Any]] = {}
+"""For each shell, by its id, the magics that stood under our name before."""
+
+
+def load(shell: "InteractiveShell") -> None:
+    """Register the magics, remembering what they replace; twice does no harm."""
+    table = shell.magics_manager.magics
+    if id(shell) not in _replaced:
+        _replaced[id(shell)] = {kind: table[kind].get(MAGIC) for kind in _KINDS}
+    shell.register_magics(NbprofMagics)
+
+
+def unload(shell: "InteractiveShell") -> None:
+    """Put back what stood under our names, or nothing."""
+    table = shell.magics_manager.magics
+    for kind, before in _replaced.pop(id(shell), {}).items():
+        if before is None:
+            table[kind].pop(MAGIC, None)
+        else:
+            table[kind][MAGIC] = before
+    shell.magics_manager.registry.pop(NbprofMagics.__name__, None)

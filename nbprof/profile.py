@@ -1,0 +1,86 @@
+"""The value that travels: what one profiled cell did, as immutable tables of numbers.
+
+Times are kept in whole nanoseconds since the cell's start. `ingest` makes a Profile, `views` read
+it; nothing here knows TensorFlow.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nbprof.units import format_seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nbprof.views.view import View
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How a profile came about: what was run, how it was watched, what the watching cost."""
+
+    what: str
+    """What was profiled, such as `In [3]`."""
+    how: str
+    """The source of the numbers, such as `TensorFlow 2.21.0 trace, every op run`."""
+    wall_ns: int
+    """The cell's own time, without starting, stopping and reading the trace."""
+    cost_ns: int
+    """What profiling added before and after the cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The tables of one profiled cell; `profile.view("op")` is the way to look at them."""
+
+    nodes: "pd.DataFrame"
+    """A row per node: `name`, `op_type`."""
+    events: "pd.DataFrame"
+    """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
+    `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
+    further work of a run that is counted elsewhere) and `accelerator`."""
+    threads: "pd.DataFrame"
+    """A row per thread or stream that ran ops: `name`, `device`."""
+    steps: "pd.DataFrame"
+    """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
+    recording: Recording
+    notes: tuple[str, ...] = ()
+    """A sentence for everything that was not recorded, or not as one would expect."""
+
+    @property
+    def headline(self) -> str:
+        """Say in one line what was profiled, how, and what that cost."""
+        recording = self.recording
+        runs = int(self.events["is_run"].sum())
+        return " · ".join(
+            (
+                f"nbprof {recording.what}",
+                f"{format_seconds(recording.wall_ns)} wall",
+                _plural(max(len(self.steps), 1), "step"),
+                _plural(runs, "op run"),
+                recording.how,
+                f"profiling added {format_seconds(recording.cost_ns)} around the cell",
+            )
+        )
+
+    def view(self, name: str = "op", **options: object) -> "View":
+        """Group the profile by `name` ("op", "scope"); options as tfprof's, without the dash."""
+        from nbprof import views
+        from nbprof.options import ViewOptions
+
+        return views.view(self, name, ViewOptions.parse(options))
+
+    def op(self, **options: object) -> "View":
+        """List the op types."""
+        return self.view("op", **options)
+
+    def scope(self, **options: object) -> "View":
+        """Show the tree of name scopes."""
+        return self.view("scope", **options)
+
+    def __repr__(self) -> str:
+        return f"<Profile: {self.headline}>"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

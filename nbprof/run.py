@@ -1,0 +1,55 @@
+"""Profile a stretch of code: capture, then ingest. The magic and plain Python come in here."""
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from nbprof.errors import NbprofError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from nbprof.profile import Profile
+
+_last: "Profile | None" = None
+
+
+class ProfiledRun(AbstractContextManager["ProfiledRun"]):
+    """`with nbprof.profile() as run:`; afterwards `run.profile` is what the block did.
+
+    An exception leaves the block as it would without; the profile then shows what ran before it.
+    """
+
+    def __init__(self, what: str = "with block") -> None:
+        self._what = what
+        self._profile: Profile | None = None
+
+    def __enter__(self) -> "ProfiledRun":
+        from nbprof.capture.trace import Recorder
+
+        self._recorder = Recorder(self._what)
+        self._recorder.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: "TracebackType | None",
+    ) -> None:
+        global _last
+        capture = self._recorder.stop()
+        from nbprof import ingest
+
+        self._profile = _last = ingest.read(capture)
+
+    @property
+    def profile(self) -> "Profile":
+        """What the block did; there once the block has ended."""
+        if self._profile is None:
+            raise NbprofError("there is no profile yet: the profiled block has not ended.")
+        return self._profile
+
+
+def last() -> "Profile | None":
+    """Give the Profile of the last profiled cell or block, or None."""
+    return _last

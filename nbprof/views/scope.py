@@ -1,0 +1,40 @@
+"""The scope view: the tree of `/`-separated node names."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbprof.columns import selected
+from nbprof.views import tree
+from nbprof.views.measure import add_up, per_node
+from nbprof.views.view import View
+
+if TYPE_CHECKING:
+    from nbprof.options import ViewOptions
+    from nbprof.profile import Profile
+
+
+def view(profile: "Profile", options: "ViewOptions") -> View:
+    """Build the tree of scopes; a missing prefix becomes a row without cost of its own."""
+    columns = selected(options.select)
+    scopes = _scopes(profile)
+    return View(
+        "scope",
+        tree.frame(scopes, options, columns),
+        columns,
+        options,
+        profile.headline,
+        profile.notes,
+    )
+
+
+def _scopes(profile: "Profile") -> tree.Tree:
+    node_paths = [tuple(name.split("/")) for name in profile.nodes["name"]]
+    # Sorting by parts, not by text, puts each scope directly before what is below it.
+    paths = sorted({path[:end] for path in node_paths for end in range(1, len(path) + 1)})
+    place = {path: row for row, path in enumerate(paths)}
+    parent = np.array([place.get(path[:-1], -1) for path in paths], dtype=np.intp)
+    group = np.array([place[path] for path in node_paths], dtype=np.intp)
+    metrics = add_up(per_node(profile), group, len(paths))
+    metrics["defined_count"] = np.maximum(metrics["defined_count"], 1)  # tfprof counts folders too
+    return tree.Tree(["/".join(path) for path in paths], parent, metrics)

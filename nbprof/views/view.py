@@ -1,0 +1,56 @@
+"""View: rows with their column descriptions, ready to be shown or exported."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+    from nbprof.columns import Column
+    from nbprof.options import ViewOptions
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class View:
+    """One way of looking at a profile; `frame` is the thing itself, the rest shows it."""
+
+    name: str
+    """Which view this is: "op" or "scope"."""
+    frame: "pd.DataFrame"
+    """The rows in display order, raw numbers (µs, counts)."""
+    columns: "tuple[Column, ...]"
+    """The selected columns, in legend order."""
+    options: "ViewOptions"
+    headline: str
+    """What was profiled, in one line."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_tree(self) -> bool:
+        """Tell whether rows have a parent row."""
+        return "parent" in self.frame.columns
+
+    @property
+    def text(self) -> str:
+        """The report as tfprof prints it: header, notes, a line `Profile:`, legend, rows."""
+        from nbprof.display import text
+
+        return text.report(self)
+
+    def to_csv(self, path: "str | os.PathLike[str]") -> None:
+        """Write the frame as CSV, one header line, raw numbers."""
+        from nbprof.export import table
+
+        with Path(path).open("wb") as file:
+            table.write_csv(self, file)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        from nbprof.display import bundle
+
+        return bundle(self)
