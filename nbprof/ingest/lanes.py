@@ -1,0 +1,124 @@
+"""Read protobuf messages that hold very many messages of one kind.
+
+A line of a trace holds all its events, and where one begins is known only once the one before it
+has been read: `wire.scan` finds nothing to do side by side. `scan_long` cuts such messages into
+lanes at places which look like the start of an event, and scans the lanes. No guess is trusted:
+only when every lane ends exactly where the next one begins are all cuts of a message true
+boundaries, by induction from the first; otherwise that message is read again uncut.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nbprof.ingest.wire import (
+    ONE_BYTE,
+    VARINT,
+    Buffer,
+    Fields,
+    Ints,
+    Mask,
+    Positions,
+    Spans,
+    scan_blocks,
+    try_scan_blocks,
+    varints,
+)
+
+LANE = 4096
+"""About so many bytes of a long message make a lane."""
+
+WINDOW = 512
+"""In so many bytes the start of a lane is looked for."""
+
+BLOCK = 4096
+"""So many lanes are read side by side: fewer than other messages, for each has a hundred fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """What the many messages in a long message look like."""
+
+    tag: int
+    """Their tag in the long message."""
+    second: tuple[int, int]
+    """Which tag their second field has, while their first is a varint of number 1."""
+
+
+def scan_long(buffer: Buffer, messages: Spans, inner: Inner) -> tuple[Spans, Fields]:
+    """Find the inner messages of all the messages, and read the other fields as `scan` does."""
+    cut = messages.size > 2 * LANE
+    lanes = _cut_lanes(buffer, messages, cut, inner)
+    parts, doubtful = [], []
+    for block, fields, damaged in try_scan_blocks(buffer, lanes, BLOCK):
+        parts.append(_split(buffer, fields, lanes.row[block], inner))
+        doubtful.append(lanes.row[block][damaged])
+    wrong = np.concatenate(doubtful)
+    if len(wrong):
+        cut[wrong] = False
+        lanes = _cut_lanes(buffer, messages, cut, inner)
+        parts = [
+            _split(buffer, fields, lanes.row[block], inner)
+            for block, fields in scan_blocks(buffer, lanes, BLOCK)
+        ]
+    return Spans.join([spans for spans, _ in parts]), Fields.join([others for _, others in parts])
+
+
+def _split(
+    buffer: Buffer, fields: Fields, message: Positions, inner: Inner
+) -> tuple[Spans, Fields]:
+    """Tell the inner messages from the other fields, with rows of messages instead of lanes."""
+    spans = fields.messages(inner.tag)
+    others = fields.take(np.flatnonzero(fields.tag != inner.tag)).in_file_order()
+    return (
+        Spans(message[spans.row], spans.begin, spans.size).narrow(len(buffer.data)),
+        Fields(message[others.row].astype(np.int64), others.tag, others.value, others.begin),
+    )
+
+
+def _cut_lanes(buffer: Buffer, messages: Spans, cut: Mask, inner: Inner) -> Spans:
+    """Cut those messages that may be cut wherever a start is found; the others are one lane."""
+    begin = messages.begin.astype(np.int64)
+    end = begin + messages.size.astype(np.int64)
+    cuts = np.where(cut, (end - begin) // LANE - 1, 0)
+    row = np.repeat(np.arange(len(begin)), cuts)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(cuts) - cuts, cuts)
+    start = _guess_starts(buffer, begin[row] + (nth + 1) * LANE, end[row], inner)
+    found = start >= 0
+    row = np.concatenate([np.arange(len(begin)), row[found]])
+    start = np.concatenate([begin, start[found]])
+    order = np.lexsort((start, row))
+    row, start = row[order], start[order]
+    stop = end[row]
+    goes_on = row[1:] == row[:-1]
+    stop[:-1][goes_on] = start[1:][goes_on]
+    return Spans(row, start, stop - start)
+
+
+def _guess_starts(buffer: Buffer, near: Ints, end: Ints, inner: Inner) -> Ints:
+    """Find the first likely start in the window from each position on, -1 where there is none."""
+    start = np.full(len(near), -1, np.int64)
+    for first in range(0, len(near), BLOCK):
+        block = slice(first, first + BLOCK)
+        windows = np.lib.stride_tricks.sliding_window_view(buffer.bytes, WINDOW)[near[block]]
+        lane, offset = np.nonzero(windows == inner.tag)
+        position = near[block][lane] + offset
+        likely = _looks_like_start(buffer, position, end[block][lane], inner)
+        lane, position = lane[likely], position[likely]
+        start[block][lane[::-1]] = position[::-1]  # the first of each lane is written last
+    return start
+
+
+def _looks_like_start(buffer: Buffer, position: Ints, end: Ints, inner: Inner) -> Mask:
+    """Tell whether an inner message of the usual look begins here and another one where it ends."""
+    last = len(buffer.words) - 1
+    length, width = varints(buffer.words[position] >> ONE_BYTE)
+    inside = np.minimum(position + 1 + width.view(np.int64), last)
+    word = buffer.words[inside]
+    _, first_width = varints(word >> ONE_BYTE)
+    second = (word >> (ONE_BYTE + ONE_BYTE * np.minimum(first_width, 6))).astype(np.uint8)
+    after = inside + np.minimum(length, len(buffer.data)).view(np.int64)
+    likely: Mask = word.astype(np.uint8) == (1 << 3 | VARINT)
+    likely &= (second == inner.second[0]) | (second == inner.second[1])
+    likely &= (after < end) & (buffer.bytes[np.minimum(after, last)] == inner.tag)
+    return likely

@@ -1,0 +1,355 @@
+"""Read protobuf messages of one kind side by side, into numpy columns.
+
+A protobuf message can only be read from its front: where a field begins is known once the field
+before it has been read. One message is therefore a loop; but ten thousand messages are ten thousand
+loops, and numpy can take the same turn of all of them at once. `scan` does so: given where messages
+begin and end, it returns the table of their fields. The reader of a format goes down its tree of
+messages level by level and never holds an object per message.
+
+`Buffer.fields` is the same reader in plain Python. It finishes what the vectors leave over (the
+last few messages, the last few bytes of the file, and damage), it alone words the errors, and the
+tests hold the vectors against it.
+
+Positions are bytes from the start of the file. A tag is a field's number times 8 plus its wire
+type; a field of another wire type than expected is thus an unknown field, as it is in protobuf.
+Groups (wire types 3 and 4), long withdrawn from protobuf, count as damage.
+"""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.errors import NbprofError
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.integer[Any]]
+
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+
+LARGEST_TAG = 0x7F
+"""Fields whose tag takes more than a byte (number 16 and up) are skipped: XSpace has none."""
+
+BLOCK = 1 << 14
+"""So many messages are read side by side: their temporaries fit the processor's cache."""
+
+FEW = 48
+"""So few messages are read faster one by one than side by side."""
+
+REACH = 16
+"""So many bytes from the start of a field must exist for the vectors to look at it."""
+
+EACH_LOW_BIT = np.uint64(0x0101_0101_0101_0101)
+EACH_HIGH_BIT = np.uint64(0x8080_8080_8080_8080)
+ONE_BYTE = np.uint64(8)
+
+SQUEEZE = (
+    (np.uint64(0x007F_007F_007F_007F), np.uint64(0x7F00_7F00_7F00_7F00), np.uint64(1)),
+    (np.uint64(0x0000_3FFF_0000_3FFF), np.uint64(0x3FFF_0000_3FFF_0000), np.uint64(2)),
+    (np.uint64(0x0000_0000_0FFF_FFFF), np.uint64(0x0FFF_FFFF_0000_0000), np.uint64(4)),
+)
+"""How to close the gaps which the high bits of a varint leave: 8 groups of 7 bits to 4 of 14, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Where messages are, in file order."""
+
+    row: Positions
+    """Which message of the level above each belongs to."""
+    begin: Positions
+    size: Positions
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __getitem__(self, index: slice | Ints) -> "Spans":
+        return Spans(self.row[index], self.begin[index], self.size[index])
+
+    def narrow(self, largest: int) -> "Spans":
+        """Halve the memory where no number exceeds 32 bits."""
+        width = np.uint32 if largest < 2**32 else np.int64
+        return Spans(self.row.astype(width), self.begin.astype(width), self.size.astype(width))
+
+    @classmethod
+    def join(cls, parts: list["Spans"]) -> "Spans":
+        """Make one table of many, in their order."""
+        return cls(
+            np.concatenate([part.row for part in parts]),
+            np.concatenate([part.begin for part in parts]),
+            np.concatenate([part.size for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A table of fields. Those of one message are in order; messages are interleaved."""
+
+    row: Ints
+    """Which of the scanned messages the field belongs to."""
+    tag: npt.NDArray[np.uint8]
+    value: Words
+    """The varint, the bits of a fixed number, or the length of a text or message."""
+    begin: Ints
+    """Where the text or message begins; for a number, where the field ends."""
+
+    def take(self, index: Ints) -> "Fields":
+        """Select and order the fields by index."""
+        return Fields(self.row[index], self.tag[index], self.value[index], self.begin[index])
+
+    def where(self, *tags: int) -> "Fields":
+        """Select the fields which have one of these tags."""
+        mask = self.tag == tags[0]
+        for tag in tags[1:]:
+            mask |= self.tag == tag
+        return self if mask.all() else self.take(np.flatnonzero(mask))
+
+    def in_file_order(self) -> "Fields":
+        """Bring the fields of each message together."""
+        # Narrow numbers, since numpy sorts 16 bits by counting and more bits by comparing.
+        width = np.min_scalar_type(self.row.max(initial=0))
+        return self.take(np.argsort(self.row.astype(width), kind="stable"))
+
+    def messages(self, tag: int) -> Spans:
+        """Give all messages of that tag, in file order."""
+        fields = self.where(tag).in_file_order()
+        return Spans(fields.row, fields.begin, fields.value)
+
+    def last(self, count: int, *tags: int) -> "Fields":
+        """Give each of `count` messages its last field of these tags; tag 0 if it has none."""
+        given = self.where(*tags)
+        tag, value = np.zeros(count, np.uint8), np.zeros(count, np.uint64)
+        begin = np.zeros(count, np.int64)
+        # Of several values assigned to one row numpy keeps the last, as protobuf does.
+        tag[given.row], value[given.row], begin[given.row] = given.tag, given.value, given.begin
+        return Fields(np.arange(count), tag, value, begin)
+
+    def numbers(self, tag: int, count: int) -> Ints:
+        """Give the last number of that tag in each of `count` messages, 0 if it has none."""
+        given = self.where(tag)
+        numbers = np.zeros(count, np.int64)
+        numbers[given.row] = given.value.view(np.int64)
+        return numbers
+
+    def texts(self, tag: int, count: int, data: bytes) -> list[bytes]:
+        """Give the last text of that tag in each of `count` messages, empty if it has none."""
+        return self.last(count, tag).payloads(data)
+
+    def payloads(self, data: bytes) -> list[bytes]:
+        """Cut the texts or messages themselves out of the data."""
+        sizes = self.value.tolist()
+        return [data[at : at + size] for at, size in zip(self.begin.tolist(), sizes, strict=True)]
+
+    @classmethod
+    def join(cls, parts: list["Fields"]) -> "Fields":
+        """Make one table of many, in their order."""
+        return cls(
+            np.concatenate([part.row for part in parts]),
+            np.concatenate([part.tag for part in parts]),
+            np.concatenate([part.value for part in parts]),
+            np.concatenate([part.begin for part in parts]),
+        )
+
+
+class Buffer:
+    """The bytes of a file: read field by field, or eight bytes at each of many positions."""
+
+    def __init__(self, data: bytes, source: str) -> None:
+        self.data = data
+        self.source = source
+        self.bytes: npt.NDArray[np.uint8] = np.ndarray(len(data), np.uint8, data)
+        # Overlapping words, one from each byte on: a view, which costs nothing.
+        words = max(len(data) - 7, 0)
+        self.words: Words = np.ndarray(words, "<u8", data if words else None, strides=(1,))
+
+    def all(self) -> Spans:
+        """Give the whole file as one message."""
+        return Spans(np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, len(self.data)))
+
+    def varint(self, position: int, end: int) -> tuple[int, int]:
+        """Read a varint that must end by `end`; return it and the position after it."""
+        value = 0
+        for shift in range(0, 70, 7):
+            if position >= end:
+                raise self.damage(position, "the rest of a number was expected, not an end")
+            byte = self.data[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value & 0xFFFF_FFFF_FFFF_FFFF, position
+        raise self.damage(position, "the end of a number of 10 bytes was expected before")
+
+    def fields(self, position: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Yield tag, value and begin of each field of a message, as in `Fields`."""
+        while position < end:
+            start = position
+            tag, position = self.varint(position, end)
+            wire_type = tag & 7
+            if tag < 8 or wire_type not in (VARINT, FIXED64, LENGTH, FIXED32):
+                raise self.damage(start, f"a field was expected, not the tag {tag}")
+            if wire_type in (VARINT, LENGTH):
+                value, begin = self.varint(position, end)
+                position = begin + value if wire_type == LENGTH else begin
+            else:
+                begin = position + (8 if wire_type == FIXED64 else 4)
+                value = int.from_bytes(self.data[position:begin], "little")
+                position = begin
+            if position > end:
+                raise self.damage(
+                    start,
+                    f"a field of at most {end - start} bytes was expected, not of "
+                    f"{position - start}",
+                )
+            if tag <= LARGEST_TAG:
+                yield tag, value, begin
+
+    def damage(self, position: int, problem: str) -> NbprofError:
+        """Make the error for a damaged file."""
+        return NbprofError(
+            f"{self.source} is not a readable XSpace trace: "
+            f"at byte {position} of {len(self.data)}, {problem}."
+        )
+
+
+def scan(buffer: Buffer, messages: Spans) -> Fields:
+    """Read the fields of all the messages; raise the error of a damaged one."""
+    parts = []
+    for block, fields in scan_blocks(buffer, messages):
+        fields.row[:] += block.start
+        parts.append(fields)
+    return Fields.join(parts)
+
+
+def scan_blocks(
+    buffer: Buffer, messages: Spans, block_size: int = BLOCK
+) -> Iterator[tuple[slice, Fields]]:
+    """Read as `scan` does, but block by block, to keep the tables small.
+
+    Yields which messages make the block, and their fields, whose rows count from its start.
+    """
+    for block, fields, damaged in try_scan_blocks(buffer, messages, block_size):
+        for row in damaged[:1] + block.start:
+            begin = int(messages.begin[row])
+            for _ in buffer.fields(begin, begin + int(messages.size[row])):
+                pass  # up to the field that raises the error
+        yield block, fields
+
+
+def try_scan_blocks(
+    buffer: Buffer, messages: Spans, block_size: int = BLOCK
+) -> Iterator[tuple[slice, Fields, Ints]]:
+    """Read as `scan_blocks` does, but yield the rows of damaged messages instead of raising."""
+    # No messages make one empty block, so that there always is something to join.
+    for first in range(0, max(len(messages), 1), block_size):
+        block = slice(first, min(first + block_size, len(messages)))
+        begin = messages.begin[block].astype(np.int64)
+        fields, damaged = _scan_block(buffer, begin, begin + messages.size[block].astype(np.int64))
+        yield block, fields, damaged
+
+
+def _scan_block(buffer: Buffer, begin: Ints, end: Ints) -> tuple[Fields, Ints]:
+    """Take turns: the first field of every message, the second of all that have one, and so on."""
+    row = np.flatnonzero(begin < end)
+    position, stop = begin[row], end[row]
+    turns: list[Fields] = []
+    strays: list[tuple[Ints, Ints]] = []
+    while len(row) > FEW and len(buffer.data) >= REACH:
+        fields, following, stray = _take_turn(buffer, row, position, stop)
+        if stray.any():
+            strays.append((row[stray], position[stray]))
+            kept = np.flatnonzero(~stray)
+            fields, following, stop = fields.take(kept), following[kept], stop[kept]
+        turns.append(fields)
+        unfinished = following < stop
+        if unfinished.all():
+            row, position = fields.row, following
+        else:
+            going = np.flatnonzero(unfinished)
+            row, position, stop = fields.row[going], following[going], stop[going]
+    strays.append((row, position))
+    rest, damaged = _scan_strays(buffer, strays, end)
+    return Fields.join([*turns, rest]), damaged
+
+
+def _take_turn(buffer: Buffer, row: Ints, position: Ints, stop: Ints) -> tuple[Fields, Ints, Mask]:
+    """Read a field of each message: the field, where the next begins, and whom to read plainly."""
+    last = len(buffer.data) - REACH
+    near = np.minimum(position, last)
+    word = buffer.words[near]
+    tag = word.astype(np.uint8)
+    wire_type = tag & 7
+    stray = (tag < 8) | (tag > LARGEST_TAG) | (wire_type == 3) | (wire_type == 4) | (wire_type > 5)
+    stray |= position > last
+    value, width = varints(word >> ONE_BYTE)
+    _finish_long_varints(buffer, near, value, width, stray)
+    _overwrite_fixed(buffer, near, wire_type, value, width)
+    begin = position + 1 + width.view(np.int64)
+    length = np.minimum(value, len(buffer.data)) * (wire_type == LENGTH)
+    following = begin + length.view(np.int64)
+    stray |= following > stop
+    return Fields(row, tag, value, begin), following, stray
+
+
+def varints(word: Words) -> tuple[Words, Words]:
+    """Read the varint at the low end of each word, and its width: 8 bytes when it has no end."""
+    if not (word & np.uint64(0x80)).any():
+        return word & np.uint64(0x7F), np.ones(len(word), np.uint64)
+    ends = ~word & EACH_HIGH_BIT
+    mask = ends ^ (ends - np.uint64(1))
+    width = ((mask & EACH_LOW_BIT) * EACH_LOW_BIT) >> np.uint64(56)
+    value = word & mask & ~EACH_HIGH_BIT
+    for low, high, gap in SQUEEZE:
+        value = (value & low) | ((value & high) >> gap)
+    return value, width
+
+
+def _finish_long_varints(
+    buffer: Buffer, position: Ints, value: Words, width: Words, stray: Mask
+) -> None:
+    """Add what lies beyond the word of a field, which holds the tag and 7 bytes of a varint."""
+    long = np.flatnonzero(width == 8)
+    if len(long):
+        high, more = varints(buffer.words[position[long] + 8])
+        value[long] |= high << np.uint64(49)
+        width[long] = 7 + more
+        stray[long] |= more > 3
+
+
+def _overwrite_fixed(
+    buffer: Buffer, position: Ints, wire_type: Positions, value: Words, width: Words
+) -> None:
+    """Replace what was read as a varint where the field is a number of fixed width."""
+    fixed = np.flatnonzero(wire_type & 1)
+    if len(fixed):
+        number = buffer.words[position[fixed] + 1]
+        short = wire_type[fixed] == FIXED32
+        value[fixed] = np.where(short, number & np.uint64(0xFFFF_FFFF), number)
+        width[fixed] = np.where(short, 4, 8)
+
+
+def _scan_strays(buffer: Buffer, strays: list[tuple[Ints, Ints]], end: Ints) -> tuple[Fields, Ints]:
+    """Read the messages which the vectors left, each from where they left it."""
+    rows, tags, values, begins = array("q"), array("B"), array("Q"), array("q")
+    damaged = []
+    for stray_rows, positions in strays:
+        for row, position in zip(stray_rows.tolist(), positions.tolist(), strict=True):
+            try:
+                for tag, value, begin in buffer.fields(position, int(end[row])):
+                    rows.append(row)
+                    tags.append(tag)
+                    values.append(value)
+                    begins.append(begin)
+            except NbprofError:
+                damaged.append(row)
+    fields = Fields(
+        np.array(rows, np.int64),
+        np.array(tags, np.uint8),
+        np.array(values, np.uint64),
+        np.array(begins, np.int64),
+    )
+    return fields, np.array(sorted(damaged), np.int64)
