@@ -1,7 +1,8 @@
 """The value that travels: what one profiled cell did, as immutable tables of numbers.
 
 Times are kept in whole nanoseconds since the cell's start. `ingest` makes a Profile, `views` read
-it; nothing here knows TensorFlow.
+it; nothing here knows TensorFlow. (The module's underscore leaves the name `nbprof.profile` to the
+function.)
 """
 
 from dataclasses import dataclass

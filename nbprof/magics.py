@@ -26,7 +26,7 @@ from nbprof.run import ProfiledRun, last
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from nbprof.profile import Profile
+    from nbprof._profile import Profile
 
 MAGIC = "tfprof"
 VIEWS = ("op", "scope")

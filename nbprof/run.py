@@ -8,7 +8,7 @@ from nbprof.errors import NbprofError
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from nbprof.profile import Profile
+    from nbprof._profile import Profile
 
 _last: "Profile | None" = None
 

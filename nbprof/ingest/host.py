@@ -50,11 +50,19 @@ class HostEvents:
 
     def number(self, stat: str, default: int = NONE) -> Ints:
         """Give a numeric stat of each event, `default` where it has none."""
-        return stat_column(self.space, stat, default)[self.row]
+        return self._column(stat, default, is_text=False)[self.row]
 
     def text(self, stat: str) -> Rows:
         """Give a text stat of each event as a row of `space.strings`, 0 where it has none."""
-        return stat_column(self.space, stat, 0)[self.row].astype(np.intp)
+        return self._column(stat, 0, is_text=True)[self.row].astype(np.intp)
+
+    def _column(self, stat: str, default: int, is_text: bool) -> Ints:
+        found = self.space.stat(stat)
+        column = np.full(len(self.space.line), default, dtype=np.int64)
+        # A stat of another type than TensorFlow gives it counts as absent.
+        if found.is_text == is_text and found.value.dtype.kind == "i":
+            column[found.event] = found.value
+        return column
 
 
 def read_host(space: "XSpace") -> HostEvents:
@@ -87,11 +95,3 @@ def _kinds(space: "XSpace") -> npt.NDArray[np.int8]:
     if not on_host.all():
         kind[~on_host[space.line_plane[space.line]]] = Kind.OTHER
     return kind
-
-
-def stat_column(space: "XSpace", stat: str, default: int) -> Ints:
-    """Spread a stat over all events of the trace."""
-    found = space.stat(stat)
-    column = np.full(len(space.line), default, dtype=np.int64)
-    column[found.event] = found.value
-    return column

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from nbprof._profile import Profile, Recording
 from nbprof.ingest.host import HostEvents, read_host
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.names import Functions, tell_apart
 from nbprof.ingest.runs import Runs, find_runs
 from nbprof.ingest.steps import Steps, find_steps
 from nbprof.ingest.xspace import XSpace, read_xspace
-from nbprof.profile import Profile, Recording
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import Capture
@@ -47,7 +47,7 @@ def read(capture: "Capture") -> Profile:
 def _profile_start_ns(space: XSpace) -> int:
     """Find when the trace began, by the clock of `time.time_ns`."""
     starts = (stats.get("profile_start_time") for stats in space.plane_stats)
-    return next((int(start) for start in starts if start is not None), 0)
+    return next((start for start in starts if isinstance(start, int)), 0)
 
 
 def _nodes(runs: Runs, capture: "Capture") -> pd.DataFrame:

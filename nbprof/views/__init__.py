@@ -8,8 +8,8 @@ from nbprof.views import op, scope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nbprof._profile import Profile
     from nbprof.options import ViewOptions
-    from nbprof.profile import Profile
     from nbprof.views.view import View
 
 VIEWS: "dict[str, Callable[[Profile, ViewOptions], View]]" = {

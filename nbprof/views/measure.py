@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from nbprof.profile import Profile
+    from nbprof._profile import Profile
 
 Metrics = dict[str, npt.NDArray[np.float64]]
 

@@ -11,8 +11,8 @@ from nbprof.views.measure import Metrics, add_up, per_node
 from nbprof.views.view import View
 
 if TYPE_CHECKING:
+    from nbprof._profile import Profile
     from nbprof.options import ViewOptions
-    from nbprof.profile import Profile
 
 COUNTS = COLUMNS["occurrence"].metrics
 

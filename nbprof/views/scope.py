@@ -10,8 +10,8 @@ from nbprof.views.measure import add_up, per_node
 from nbprof.views.view import View
 
 if TYPE_CHECKING:
+    from nbprof._profile import Profile
     from nbprof.options import ViewOptions
-    from nbprof.profile import Profile
 
 
 def view(profile: "Profile", options: "ViewOptions") -> View:

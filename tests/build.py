@@ -1,0 +1,62 @@
+"""Profiles made by hand: `profile(node("a/b", "MatMul", micros=10))`, no TensorFlow needed."""
+
+import pandas as pd
+
+from nbprof._profile import Profile, Recording
+
+
+def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1):
+    """Describe a node that ran `runs` times, the first time for all of `micros`."""
+    return {
+        "name": name,
+        "op_type": op_type,
+        "cpu_ns": round((micros - accelerator_micros) * 1000),
+        "accelerator_ns": round(accelerator_micros * 1000),
+        "runs": runs,
+    }
+
+
+def profile(*nodes, notes=(), steps=1):
+    """Make a Profile of these nodes."""
+    events = []
+    for number, described in enumerate(nodes):
+        durations = [described["cpu_ns"]] + [0] * (described["runs"] - 1)
+        events += [
+            (number, 0, 0, 0, ns, ns, run < described["runs"], False)
+            for run, ns in enumerate(durations)
+        ]
+        if described["accelerator_ns"]:
+            ns = described["accelerator_ns"]
+            events.append((number, 0, 1, 0, ns, ns, False, True))
+    columns = [
+        "node",
+        "step",
+        "thread",
+        "start_ns",
+        "duration_ns",
+        "self_ns",
+        "is_run",
+        "accelerator",
+    ]
+    table = pd.DataFrame(events, columns=columns)
+    return Profile(
+        nodes=pd.DataFrame(
+            {"name": [n["name"] for n in nodes], "op_type": [n["op_type"] for n in nodes]},
+            dtype=object,
+        ),
+        events=table.astype({"node": "int32", "is_run": bool, "accelerator": bool}),
+        threads=pd.DataFrame(
+            {"name": ["python", "stream"], "device": ["/host:CPU", "/device:GPU:0"]}
+        ),
+        steps=pd.DataFrame(
+            {
+                "step": range(steps),
+                "start_micros": 0.0,
+                "micros": 1.0,
+                "function": "train",
+                "traced": False,
+            }
+        ),
+        recording=Recording("In [1]", "a profile made by hand", 2_500_000, 1_000_000),
+        notes=notes,
+    )

@@ -1,0 +1,106 @@
+"""Two real places where cells run: an IPython shell in this process, and an ipykernel via nbclient.
+
+Both give an Outcome, so that one test can ask the same question of both.
+"""
+
+import re
+import sys
+from dataclasses import dataclass, field
+
+import nbformat
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from jupyter_client import KernelManager
+from nbclient import NotebookClient
+
+OUT = re.compile(r"^Out\[\d+\]: (.*(?:\n .*)*)", re.MULTILINE)
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass
+class Outcome:
+    """What a cell did, as its user would see it."""
+
+    values: list[str] = field(default_factory=list)
+    """The texts that became `Out[n]`, mostly one."""
+    shown: list[str] = field(default_factory=list)
+    """What was displayed, in order; reports among it."""
+    printed: str = ""
+    error: str | None = None
+    """The exception's name."""
+    traceback: str = ""
+
+    @property
+    def value(self) -> str | None:
+        return self.values[-1] if self.values else None
+
+    @property
+    def reports(self) -> list[str]:
+        return [text for text in self.shown if "\nProfile:\n" in text]
+
+    @property
+    def report(self) -> str:
+        (report,) = self.reports
+        return report
+
+
+class Shell:
+    """IPython's own shell, in this process."""
+
+    name = "shell"
+
+    def __init__(self):
+        InteractiveShell.clear_instance()
+        self.shell = InteractiveShell.instance(colors="nocolor")
+
+    def run(self, cell: str) -> Outcome:
+        with capture_output() as captured:
+            result = self.shell.run_cell(cell, store_history=True)
+        error = result.error_before_exec or result.error_in_exec
+        return Outcome(
+            values=OUT.findall(captured.stdout),
+            shown=[output.data["text/plain"] for output in captured.outputs],
+            printed=ANSI.sub("", captured.stdout),
+            error=error and type(error).__name__,
+            traceback=ANSI.sub("", captured.stdout + captured.stderr) if error else "",
+        )
+
+    def close(self):
+        InteractiveShell.clear_instance()
+
+
+class Kernel:
+    """A real ipykernel, driven by nbclient as a notebook would be."""
+
+    name = "kernel"
+
+    def __init__(self, python=sys.executable):
+        self.notebook = nbformat.v4.new_notebook()
+        manager = KernelManager()
+        manager.kernel_spec.argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        self.client = NotebookClient(self.notebook, km=manager, allow_errors=True, timeout=300)
+        self._running = self.client.setup_kernel()
+        self._running.__enter__()
+
+    def run(self, cell: str) -> Outcome:
+        source = nbformat.v4.new_code_cell(cell)
+        self.notebook.cells.append(source)
+        self.client.execute_cell(source, len(self.notebook.cells) - 1)
+        outcome = Outcome()
+        for output in source.outputs:
+            if output.output_type == "stream":
+                outcome.printed += output.text
+            elif output.output_type == "error":
+                outcome.error = output.ename
+                outcome.traceback = ANSI.sub("", "\n".join(output.traceback))
+            elif output.output_type == "display_data":
+                outcome.shown.append(output.data["text/plain"])
+            else:
+                outcome.values.append(output.data["text/plain"])
+        # A usage error is a line on stderr, with an error reply that has no error output.
+        if outcome.error is None and "UsageError:" in outcome.printed:
+            outcome.error, outcome.traceback = "UsageError", outcome.printed
+        return outcome
+
+    def close(self):
+        self._running.__exit__(None, None, None)

@@ -1,0 +1,105 @@
+from html.parser import HTMLParser
+
+import pytest
+from build import node, profile
+
+from nbprof.display.html import MAX_ROWS
+
+SMALL = profile(
+    node("dense/MatMul", "MatMul", micros=1234.5, runs=3),
+    node("dense/BiasAdd", "BiasAdd", micros=10.25, runs=3),
+    node("head/MatMul", "MatMul", micros=2_000_000, accelerator_micros=1_500_000, runs=1500),
+    node("loss", "Sum", micros=0),
+    notes=("one thing was not recorded",),
+    steps=3,
+)
+HOSTILE = profile(
+    node("<script>alert(1)</script>", "</style><img src=x onerror=alert(1)>", micros=3),
+    notes=('<b>bold</b> & "quoted"',),
+)
+
+
+class Page(HTMLParser):
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.rows, self.attributes = [], [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+@pytest.mark.parametrize("view", ["op", "scope"])
+def test_the_text_report_looks_as_tfprof_printed_it(golden, view):
+    golden.check(f"{view}.txt", SMALL.view(view).text)
+
+
+@pytest.mark.parametrize("view", ["op", "scope"])
+def test_the_html_report_is_a_plain_table(golden, view):
+    golden.check(f"{view}.html", SMALL.view(view)._repr_mimebundle_()["text/html"])
+
+
+def test_the_header_says_what_was_profiled_and_what_it_cost():
+    headline, note, *_ = SMALL.op().text.splitlines()
+
+    assert headline == (
+        "nbprof In [1] · 2.5 ms wall · 3 steps · 1,507 op runs · a profile made by hand · "
+        "profiling added 1 ms around the cell"
+    )
+    assert note == "note: one thing was not recorded"
+
+
+def test_html_and_text_show_the_same_rows_in_the_same_order():
+    view = SMALL.scope()
+    page = Page(view._repr_mimebundle_()["text/html"])
+
+    shown = [row[0].strip("\xa0") for row in page.rows[1:]]
+    assert shown == [name.rpartition("/")[2] for name in view.frame["name"]]
+
+
+def test_html_runs_no_script_and_loads_nothing():
+    page = Page(SMALL.scope()._repr_mimebundle_()["text/html"])
+
+    assert not {"script", "link", "img", "iframe"} & set(page.tags)
+    assert not {"src", "href", "onclick"} & set(page.attributes)
+
+
+@pytest.mark.parametrize("view", ["op", "scope"])
+def test_names_and_notes_cannot_break_out_of_the_html(view):
+    html = HOSTILE.view(view)._repr_mimebundle_()["text/html"]
+    page = Page(html)
+
+    assert not {"script", "img"} & set(page.tags)
+    assert "onerror" not in page.attributes
+    assert html.count("<style>") == html.count("</style>") == 1
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; &quot;quoted&quot;" in html
+
+
+def test_a_long_table_says_how_many_rows_it_left_out():
+    many = profile(*(node(f"n{i}", f"Op{i}", micros=1) for i in range(MAX_ROWS + 7)))
+
+    html = many.op(max_depth=1000)._repr_mimebundle_()["text/html"]
+
+    assert html.count("<tr>") == MAX_ROWS + 1
+    assert "and 7 more rows" in html
+
+
+def test_printing_a_view_gives_its_text():
+    view = SMALL.op()
+
+    assert str(view) == repr(view) == view.text == view._repr_mimebundle_()["text/plain"]
+
+
+def test_csv_is_the_frame_with_raw_numbers(tmp_path, golden):
+    SMALL.scope().to_csv(tmp_path / "scope.csv")
+
+    golden.check("scope.csv", (tmp_path / "scope.csv").read_text(encoding="utf-8"))

@@ -1,0 +1,274 @@
+"""Hand-built traces in the shapes TensorFlow writes them; what a Profile must make of them."""
+
+from random import Random
+
+import pytest
+from xspace_bytes import Unsigned, event, line, plane, space
+
+from nbprof import ingest
+from nbprof.capture.capture import Capture
+from nbprof.errors import NbprofError
+
+US = 1_000_000  # ps
+
+
+def op(name, start, duration, **stats):
+    """One run of a graph node, times in µs."""
+    return event(name, start * US, duration * US, stats, display_name=name.rpartition(":")[2])
+
+
+def span(name, start, duration, **stats):
+    return event(name, start * US, duration * US, stats)
+
+
+def eager(op_type, start, duration):
+    """The events of one eager op: dispatch takes 2 µs before and after the kernel."""
+    return [
+        span("EagerExecute", start, duration + 4, eager_op=op_type, is_func=0),
+        span("KernelAndDeviceFunc::Run", start + 2, duration),
+    ]
+
+
+def host_trace(*lines):
+    threads = [line(number, name, 0, events) for number, (name, events) in enumerate(lines)]
+    return space(
+        plane("/host:CPU", lines=threads),
+        plane("Task Environment", stats={"profile_start_time": Unsigned(5_000)}),
+    )
+
+
+def read(*lines, trace=None):
+    capture = Capture(trace or host_trace(*lines), "In [1]", "by hand", 4_000, 1_000_000, 0)
+    return ingest.read(capture)
+
+
+def rows(profile):
+    frame = profile.scope().frame.iloc[1:]
+    return {
+        name: (micros, runs)
+        for name, micros, runs in zip(
+            frame["name"], frame["micros"], frame["run_count"], strict=True
+        )
+    }
+
+
+def test_an_eager_op_is_charged_for_its_kernel_not_for_its_dispatch():
+    profile = read(("python", [*eager("MatMul", 0, 10), *eager("MatMul", 20, 5)]))
+
+    assert rows(profile) == {"MatMul": (15, 2)}
+
+
+def test_graph_ops_are_counted_where_an_executor_runs_them():
+    profile = read(
+        (
+            "tf_Compute",
+            [
+                span("ExecutorState::Process", 0, 100, id=7),
+                op("dense/MatMul:MatMul", 10, 20),
+                op("_send_x_0:_Send", 40, 1),
+            ],
+        ),
+        ("collective_ops", [op("dense/MatMul:MatMul", 50, 30)]),
+    )
+
+    assert rows(profile)["dense/MatMul"] == (50, 1)
+
+
+def test_names_that_only_look_like_ops_are_not_ops():
+    others = [
+        "MakeIterator::TensorDataset",
+        "Iterator::Root::Prefetch::Map::Range",
+        "EagerLocalExecute: MatMul",
+        "end: MatMul.2",
+        "_Send input 3 from /job:x/device:CPU:0 to /job:x/device:CPU:1",
+        "BlockUntilReady",
+    ]
+    process = span("ExecutorState::Process", 0, 100, id=7)
+
+    profile = read(("t", [process, *(span(name, 10 * i, 5) for i, name in enumerate(others, 1))]))
+
+    assert rows(profile) == {}
+    assert profile.notes == ("no TensorFlow op ran in this cell",)
+
+
+def test_an_op_that_runs_other_ops_is_charged_for_the_rest_only():
+    inner = eager("Sin", 30, 6)
+    profile = read(
+        ("t", [span("ExecutorState::Process", 0, 100, id=7), op("py:EagerPyFunc", 10, 50), *inner])
+    )
+
+    assert rows(profile) == {"py": (44, 1), "Sin": (6, 1)}
+
+
+def test_waiting_for_input_or_for_a_function_is_not_op_time():
+    profile = read(
+        (
+            "python",
+            [
+                *eager("IteratorGetNext", 0, 50),
+                span("IteratorGetNextOp::DoCompute", 5, 40),
+                *eager("EagerPyFunc", 100, 50),
+                span("EagerExecute", 110, 30, eager_op="__inference_f_3", is_func=1),
+                span("KernelAndDeviceFunc::Run", 112, 25),
+            ],
+        )
+    )
+
+    assert rows(profile) == {"IteratorGetNext": (10, 1), "EagerPyFunc": (25, 1)}
+
+
+def called(name, function, step_id, start, duration, traced="notTraced-nonXla"):
+    """The events of one call of a tf.function on the calling thread."""
+    return [
+        span(name, start, duration, tf_function_call=traced, tracing_count=1),
+        span("EagerExecute", start + 1, duration - 2, eager_op=function, is_func=1),
+        span("KernelAndDeviceFunc::Run", start + 2, duration - 4),
+        span("FunctionRun", start + 3, 1, id=step_id),
+    ]
+
+
+def test_a_step_is_an_outermost_call_and_its_ops_are_found_on_any_thread():
+    profile = read(
+        (
+            "python",
+            [
+                *called("f", "__inference_f_1", -5, 0, 50, traced="traced-nonXla"),
+                *eager("Add", 60, 2),
+                *called("f", "__inference_f_1", -6, 100, 50),
+                *eager("Sub", 160, 2),
+            ],
+        ),
+        ("tf_Compute", [span("ExecutorState::Process", 10, 20, id=-5), op("Sin:Sin", 12, 8)]),
+        ("tf_Compute", [span("ExecutorState::Process", 110, 20, id=-6), op("Sin:Sin", 112, 6)]),
+    )
+
+    assert list(profile.steps["function"]) == ["f", "f"]
+    assert list(profile.steps["micros"]) == [50, 50]
+    assert list(profile.steps["traced"]) == [True, False]
+    assert list(profile.steps["start_micros"]) == [1, 101]  # the trace began 1 µs after the cell
+    steps = profile.events.groupby(profile.nodes["name"].to_numpy()[profile.events["node"]])["step"]
+    # Ops between steps belong to the next step, those after the last to the last.
+    assert steps.agg(list).to_dict() == {"Sin": [0, 1], "Add": [1], "Sub": [1]}
+
+
+def test_a_call_made_while_a_graph_is_built_is_not_a_step():
+    profile = read(
+        (
+            "python",
+            [
+                span("outer", 0, 100, tf_function_call="traced-nonXla", tracing_count=1),
+                span("tf.function-graph_building", 1, 50),
+                span("inner", 10, 20, tf_function_call="traced-nonXla", tracing_count=1),
+            ],
+        )
+    )
+
+    assert list(profile.steps["function"]) == ["outer"]
+
+
+def test_session_runs_and_trace_blocks_are_steps_and_the_outer_one_counts():
+    profile = read(
+        (
+            "python",
+            [
+                span("SessionRun", 0, 10, id=1),
+                span("train", 20, 50, step_num=0, _r=1),
+                *called("f", "__inference_f_1", -5, 30, 20),
+            ],
+        )
+    )
+
+    assert list(profile.steps["function"]) == ["Session.run", "train"]
+
+
+def test_hlo_ops_stand_under_the_function_that_xla_compiled():
+    module = "a_inference_fast_12__XlaMustCompile_true_config_proto_3_.2"
+    cluster = "__inference_fast_12:__inference_fast_12"
+    profile = read(
+        (
+            "python",
+            [
+                event(cluster, 0, 1000 * US, display_name="__inference_fast_12"),
+                span("CpuExecutable::ExecuteAsyncOnStream", 900, 50),
+                span("MatMul.2", 905, 30, hlo_op="MatMul.2", hlo_module=module),
+                span("end: MatMul.2", 934, 1),
+            ],
+        )
+    )
+
+    # Compiling, here 900 µs, is not the time of an op.
+    assert rows(profile) == {"fast": (20, 1), "fast/MatMul.2": (30, 1)}
+    assert set(profile.nodes["op_type"]) == {"XlaLaunch", "MatMul"}
+
+
+def test_input_pipelines_are_told_apart_from_the_model():
+    profile = read(
+        ("python", called("f", "__inference_f_1", -5, 0, 50)),
+        ("tf_Compute", [span("ExecutorState::Process", 10, 20, id=-5), op("Cast:Cast", 12, 8)]),
+        ("tf_data", [span("ExecutorState::Process", 10, 20, id=-9), op("Cast:Cast", 12, 3)]),
+    )
+
+    assert rows(profile)["f/Cast"] == (8, 1)
+    assert rows(profile)["tf.data/Cast"] == (3, 1)
+
+
+def test_nothing_is_counted_twice_on_a_thread():
+    profile = read(
+        (
+            "t",
+            [
+                span("ExecutorState::Process", 0, 100, id=7),
+                op("a:A", 0, 100),
+                op("b:B", 10, 80),
+                op("c:C", 20, 60),
+            ],
+        )
+    )
+
+    assert profile.events["self_ns"].sum() == 100_000
+
+
+def test_a_capture_without_a_trace_is_a_profile_without_rows():
+    profile = ingest.read(Capture(None, "In [1]", "nothing recorded", 0, 5, 0, notes=("why",)))
+
+    assert profile.op().frame.empty
+    assert profile.notes == ("why",)
+    assert "nothing recorded" in profile.headline
+
+
+def test_stats_of_unexpected_types_count_as_absent():
+    profile = read(
+        (
+            "python",
+            [
+                span("EagerExecute", 0, 20, eager_op=7, is_func="yes"),
+                span("KernelAndDeviceFunc::Run", 2, 10),
+                span("ExecutorState::Process", 30, 20, id=2.5),
+                op("a:A", 35, 5),
+            ],
+        )
+    )
+
+    assert profile.events["is_run"].all()
+
+
+def test_mutated_traces_give_a_profile_or_one_sentence():
+    whole = host_trace(
+        ("python", called("f", "__inference_f_1", -5, 0, 50) + eager("Add", 60, 2)),
+        ("tf_Compute", [span("ExecutorState::Process", 10, 20, id=-5), op("Sin:Sin", 12, 8)]),
+    )
+    random = Random(1)
+    for _ in range(1500):
+        mutated = bytearray(whole)
+        for _ in range(random.randint(1, 4)):
+            mutated[random.randrange(len(mutated))] = random.randrange(256)
+        try:
+            profile = read(trace=bytes(mutated))
+        except NbprofError:
+            continue
+        assert profile.op().text
+
+
+def test_a_damaged_trace_is_refused_in_a_sentence():
+    with pytest.raises(NbprofError, match="the trace of this cell"):
+        read(trace=b"\x0a\xff\xff\xff\xff\x7fgarbage")

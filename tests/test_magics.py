@@ -1,0 +1,127 @@
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import nbprof
+from nbprof.errors import NbprofError
+from nbprof.magics import MAGIC, NbprofMagics, parse_line
+from nbprof.options import OPTIONS, ViewOptions
+
+
+@pytest.fixture
+def shell():
+    InteractiveShell.clear_instance()
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()
+
+
+def magics(shell):
+    return {kind: shell.magics_manager.magics[kind].get(MAGIC) for kind in ("line", "cell")}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "scope -max_depth 3 -order_by name -select micros",
+        "scope --max_depth 3 --order_by name --select micros",
+        "scope -max_depth=3 -order_by=name -select='micros'",
+        'scope  -select "micros"   -order_by name -max_depth 3',
+    ],
+)
+def test_a_line_may_be_spelled_as_tfprof_does_or_with_two_dashes(line):
+    request = parse_line(line)
+
+    assert request.view == "scope"
+    assert request.options == ViewOptions(3, "name", ("micros",))
+
+
+def test_an_empty_line_asks_for_the_op_view_with_defaults():
+    request = parse_line("")
+
+    assert (request.view, request.options) == ("op", ViewOptions())
+    assert (request.name, request.quiet, request.text_file) == (None, False, None)
+
+
+def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
+    request = parse_line(f"-q -o kept -max_depth 2 -T {tmp_path / 'r.txt'}")
+
+    assert (request.name, request.quiet, request.text_file) == ("kept", True, tmp_path / "r.txt")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("-orderby micros", "there is no option -orderby; did you mean -order_by?"),
+        ("ops", "there is no view 'ops'; there is op, scope."),
+        ("graph", "nbprof does not have 'graph' yet; there is op, scope."),
+        ("-limit 5", "nbprof does not have -limit yet"),
+        ("-trim_name_regexes x", "-trim_name_regexes is an option of tfprof"),
+        ("-max_depth", "-max_depth needs a value behind it."),
+        ("-max_depth 1 -max_depth 2", "-max_depth is given twice."),
+        ("-o two-words", "-o takes a Python name, not 'two-words'."),
+        ("-q=1", "-q takes no value."),
+        ("op extra", "'extra' stands where an option was expected"),
+        ("-x", "there is no option -x"),
+        ("-", "'-' stands where an option was expected"),
+        ("-select 'micros", "the line cannot be read: No closing quotation."),
+        ("-T /no/such/folder/r.txt", "-T cannot write '/no/such/folder/r.txt'"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_refused_in_a_sentence(line, sentence):
+    with pytest.raises(NbprofError) as refused:
+        parse_line(line)
+
+    assert sentence in str(refused.value)
+
+
+def test_the_help_is_made_from_the_table_of_options():
+    for name, option in OPTIONS.items():
+        assert f"-{name} {option.value}" in NbprofMagics.tfprof.__doc__
+        assert option.help in NbprofMagics.tfprof.__doc__
+
+
+def test_loading_registers_the_magics_and_unloading_removes_them(shell):
+    assert magics(shell) == {"line": None, "cell": None}
+
+    shell.run_line_magic("load_ext", "nbprof")
+    assert all(magics(shell).values())
+
+    shell.run_line_magic("unload_ext", "nbprof")
+    assert magics(shell) == {"line": None, "cell": None}
+
+
+def test_unloading_puts_back_a_magic_that_was_there_before(shell):
+    def older(line):
+        return "older"
+
+    shell.register_magic_function(older, "line", MAGIC)
+    shell.run_line_magic("load_ext", "nbprof")
+    shell.run_line_magic("reload_ext", "nbprof")
+
+    shell.run_line_magic("unload_ext", "nbprof")
+
+    assert shell.run_line_magic(MAGIC, "") == "older"
+    assert magics(shell)["cell"] is None
+
+
+def test_reloading_is_harmless(shell):
+    shell.run_line_magic("load_ext", "nbprof")
+    for _ in range(3):
+        shell.run_line_magic("reload_ext", "nbprof")
+
+    assert all(magics(shell).values())
+    shell.run_line_magic("unload_ext", "nbprof")
+    assert magics(shell) == {"line": None, "cell": None}
+
+
+def test_looking_again_before_anything_was_profiled_says_what_to_do(shell, monkeypatch, capsys):
+    monkeypatch.setattr("nbprof.run._last", None)
+    shell.run_line_magic("load_ext", "nbprof")
+
+    shell.run_cell("%tfprof")
+
+    assert "nothing has been profiled yet" in "".join(capsys.readouterr())
+
+
+def test_there_is_no_profile_before_the_block_has_ended():
+    with pytest.raises(NbprofError, match="the profiled block has not ended"):
+        _ = nbprof.profile().profile

@@ -1,0 +1,42 @@
+import pytest
+
+from nbprof.errors import NbprofError
+from nbprof.options import ViewOptions
+
+
+def test_the_defaults_are_those_of_a_captured_cell():
+    assert ViewOptions.parse({}) == ViewOptions(100, "micros", ("micros", "occurrence"), "all", {})
+
+
+def test_values_may_be_typed_text_or_python_objects():
+    typed = ViewOptions.parse({"max_depth": "3", "select": "micros, occurrence", "min_micros": "5"})
+
+    assert typed == ViewOptions.parse(
+        {"max_depth": 3, "select": ["micros", "occurrence"], "min_micros": 5}
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("max_depth", "three", "-max_depth takes a number, not 'three'."),
+        ("max_depth", "2.5", "-max_depth takes a whole number, not '2.5'."),
+        ("max_depth", "nan", "-max_depth takes a number, not 'nan'."),
+        ("max_depth", "inf", "-max_depth takes a whole number, not 'inf'."),
+        ("order_by", "size", "-order_by takes one of name, micros"),
+        ("order_by", "bytes", "nbprof does not have this column yet"),
+        ("select", "", "-select needs at least one of micros"),
+        ("select", 7, "-select takes column names, not 7."),
+        ("select", "micros,peak_bytes", "peak_bytes: nbprof does not have this column yet"),
+        ("step", "2", "nbprof cannot single out a step yet"),
+        ("show_name_regexes", ".*", "option of tfprof that nbprof does not have yet"),
+        ("min_bytes", "1", "option of tfprof that nbprof does not have yet"),
+        ("ordr_by", "micros", "did you mean -order_by?"),
+        ("zzz", "1", "there is no option -zzz; there is -max_depth"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_a_sentence(option, value, sentence):
+    with pytest.raises(NbprofError) as refused:
+        ViewOptions.parse({option: value})
+
+    assert sentence in str(refused.value)

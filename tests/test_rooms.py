@@ -1,0 +1,101 @@
+"""A room imports the value it receives, the value it makes and the shelves, nothing else."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "nbprof"
+
+SHELVES = {"columns", "options", "units", "errors"}
+MAY_IMPORT = {
+    "capture": {"capture"},
+    "ingest": {"ingest", "capture.capture", "_profile"},
+    "views": {"views", "_profile"},
+    "display": {"display", "views.view", "_profile"},
+    "export": {"export", "views.view", "_profile"},
+    "_profile": {"views", "views.view"},  # profile.view() is a door to the next room, opened late
+    "columns": set(),
+    "options": set(),
+    "units": set(),
+    "errors": set(),
+    "cell": set(),
+    "run": {"capture.trace", "ingest", "_profile"},
+    "magics": {"cell", "run", "views", "_profile"},
+    "__init__": {"run", "magics"},
+}
+LATE_DOORS = {("views", "display"), ("views", "display.text"), ("views", "export.table")}
+"""A View shows and exports itself: inside its methods, never at import."""
+
+OUTSIDERS = {
+    "tensorflow": {"capture"},
+    "IPython": {"magics", "cell", "__init__"},
+    "pandas": {"ingest", "views", "_profile"},
+    "matplotlib": {"display"},
+    "anywidget": {"display"},
+    "psutil": {"capture"},
+}
+
+
+def room_of(file):
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(tree):
+    """Give (module, whether at import time) of every import in a file."""
+    typing_only = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
+    top = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        at_import = id(node) in top or id(node) in typing_only
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, at_import) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((found, at_import) for found in targets(node))
+
+
+def targets(node):
+    """Spell `from nbprof.display import text` as nbprof.display.text when that is a module."""
+    for alias in node.names:
+        path = PACKAGE.parent / node.module.replace(".", "/") / alias.name
+        is_module = path.is_dir() or path.with_suffix(".py").exists()
+        yield f"{node.module}.{alias.name}" if is_module else node.module
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_a_room_imports_only_what_it_may(file):
+    room = room_of(file)
+    for module, at_import in imports(ast.parse(file.read_text(encoding="utf-8"))):
+        top, _, inner = module.partition(".")
+        if top != "nbprof":
+            assert room in OUTSIDERS.get(top, {room}), f"{file.name} imports {module}"
+            continue
+        if not at_import and (room, inner) in LATE_DOORS:
+            continue
+        allowed = SHELVES | MAY_IMPORT[room]
+        assert not inner or any(
+            inner == name or inner.startswith(f"{name}.") for name in allowed
+        ), f"{file.name} imports {module}"
+
+
+def test_every_file_and_folder_of_the_package_is_in_the_table():
+    rooms = {room_of(file) for file in FILES}
+
+    assert rooms == set(MAY_IMPORT)
+
+
+def test_the_public_function_is_not_hidden_by_a_module_of_its_name():
+    import nbprof
+    import nbprof._profile
+    import nbprof.ingest
+    import nbprof.views
+
+    assert callable(nbprof.profile)
+    assert callable(nbprof.last)

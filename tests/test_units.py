@@ -1,0 +1,48 @@
+import math
+
+import pytest
+
+from nbprof.units import format_count, format_micros, format_seconds
+
+
+@pytest.mark.parametrize(
+    ("micros", "text"),
+    [
+        (0, "0us"),
+        (999, "999us"),
+        (1000, "1.00ms"),
+        (999_999, "1000.00ms"),
+        (1_000_000, "1.00sec"),
+        (3_600_000_000, "3600.00sec"),
+        (0.43, "0.43us"),
+        (math.nan, "n/a"),
+    ],
+)
+def test_time_reads_as_tfprof_writes_it_and_keeps_fractions_of_a_microsecond(micros, text):
+    assert format_micros(micros) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.00k"),
+        (5_830, "5.83k"),
+        (2_500_000, "2.50m"),
+        (7e9, "7.00b"),
+    ],
+)
+def test_counts_carry_decimal_suffixes(count, text):
+    assert format_count(count) == text
+
+
+def test_what_was_not_recorded_is_never_written_as_a_number():
+    assert format_count(math.nan) == format_micros(math.nan) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"), [(1_500, "2 µs"), (3_210_000, "3.21 ms"), (1_240_000_000, "1.24 s")]
+)
+def test_durations_in_sentences_are_short(ns, text):
+    assert format_seconds(ns) == text

@@ -1,0 +1,158 @@
+import numpy as np
+import pandas as pd
+import pytest
+from build import node, profile
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbprof.columns import COLUMNS
+from nbprof.errors import NbprofError
+from nbprof.views import VIEWS
+
+SMALL = profile(
+    node("dense/MatMul", "MatMul", micros=60, runs=3),
+    node("dense/BiasAdd", "BiasAdd", micros=10, runs=3),
+    node("head/MatMul", "MatMul", micros=20, accelerator_micros=15, runs=3),
+    node("loss", "Sum", micros=10),
+)
+
+
+def test_op_rows_add_up_the_nodes_of_a_type():
+    frame = SMALL.op().frame
+
+    assert list(frame["name"]) == ["MatMul", "BiasAdd", "Sum"]
+    assert list(frame["micros"]) == [80, 10, 10]
+    assert list(frame["cpu_micros"]) == [65, 10, 10]
+    assert list(frame["accelerator_micros"]) == [15, 0, 0]
+    assert list(frame["run_count"]) == [6, 3, 1]
+    assert list(frame["defined_count"]) == [2, 1, 1]
+
+
+def test_op_shares_are_of_the_row_and_of_all_rows_from_it_down():
+    frame = SMALL.op().frame
+
+    assert list(frame["micros_percent"]) == [80, 10, 10]
+    assert list(frame["micros_accumulated_percent"]) == [100, 20, 10]
+
+
+def test_op_rows_with_equal_values_keep_name_order():
+    assert list(SMALL.op().frame["name"])[1:] == ["BiasAdd", "Sum"]
+
+
+def test_op_can_be_ordered_by_name_and_by_number_of_nodes():
+    assert list(SMALL.op(order_by="name").frame["name"]) == ["BiasAdd", "MatMul", "Sum"]
+    assert SMALL.op(order_by="occurrence").frame["name"][0] == "MatMul"
+
+
+def test_op_max_depth_counts_rows_from_zero_as_tfprof_does():
+    assert len(SMALL.op(max_depth=1).frame) == 2
+
+
+def test_op_minimum_is_compared_with_the_running_total_as_in_tfprof():
+    assert list(SMALL.op(min_micros=15).frame["name"]) == ["MatMul", "BiasAdd"]
+
+
+def test_scope_rows_hold_self_and_total_with_the_root_first():
+    frame = SMALL.scope().frame.set_index("name")
+
+    assert list(frame.index) == [
+        *("_TFProfRoot", "dense", "dense/MatMul", "dense/BiasAdd", "head", "head/MatMul", "loss")
+    ]
+    assert np.isnan(frame.loc["_TFProfRoot", "micros"])
+    assert frame.loc["_TFProfRoot", "total_micros"] == 100
+    assert frame.loc["dense", "micros"] == 0
+    assert frame.loc["dense", "total_micros"] == 70
+    assert frame.loc["head", "total_accelerator_micros"] == 15
+    assert frame.loc["dense", "total_run_count"] == 6
+    assert frame.loc["dense", "total_defined_count"] == 3  # tfprof counts the folder itself
+
+
+def test_scope_parents_are_row_numbers():
+    frame = SMALL.scope().frame
+
+    assert list(frame["parent"]) == [-1, 0, 1, 1, 0, 4, 0]
+    assert list(frame["depth"]) == [0, 1, 2, 2, 1, 2, 1]
+
+
+def test_scope_max_depth_counts_the_root_as_one():
+    assert set(SMALL.scope(max_depth=2).frame["name"]) == {"_TFProfRoot", "dense", "head", "loss"}
+    assert list(SMALL.scope(max_depth=1).frame["name"]) == ["_TFProfRoot"]
+
+
+def test_children_of_a_hidden_scope_move_up_to_the_nearest_shown_one():
+    shown = profile(node("a/b/x", micros=1, runs=2), node("a/y", micros=5, runs=2))
+
+    frame = shown.scope(min_occurrence=1).frame
+
+    assert list(frame["name"]) == ["_TFProfRoot", "a/y", "a/b/x"]
+    assert list(frame["parent"]) == [-1, 0, 0]
+
+
+def test_an_op_that_is_also_a_scope_is_one_row():
+    frame = profile(node("w", micros=1), node("w/Assign", micros=2)).scope().frame
+
+    assert list(frame["name"]) == ["_TFProfRoot", "w", "w/Assign"]
+    assert list(frame["micros"])[1:] == [1, 2]
+    assert list(frame["total_micros"]) == [3, 3, 2]
+
+
+def test_an_unknown_view_is_refused_with_the_ones_there_are():
+    with pytest.raises(NbprofError, match="there is no view 'kernel' yet; there is op, scope"):
+        SMALL.view("kernel")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("made", [SMALL, profile(), profile(node("one", micros=1))])
+def test_every_view_shows_every_column_of_any_profile(view, column, made):
+    shown = made.view(view, select=column, order_by=column)
+
+    assert {"name", *COLUMNS[column].metrics} <= set(shown.frame.columns)
+    assert shown.text.splitlines().count("Profile:") == 1
+    assert "<table>" in shown._repr_mimebundle_()["text/html"]
+
+
+names = st.lists(st.sampled_from(["a", "b", "a-b", "c"]), min_size=1, max_size=4).map("/".join)
+nodes = st.builds(
+    node,
+    names,
+    st.sampled_from(["MatMul", "Add", "Relu"]),
+    micros=st.integers(0, 1000),
+    runs=st.integers(1, 3),
+)
+
+
+@given(st.lists(nodes, max_size=12, unique_by=lambda made: made["name"]))
+def test_nothing_is_lost_between_the_views(made):
+    built = profile(*made)
+    spent = sum(described["cpu_ns"] for described in made) / 1000
+    runs = sum(described["runs"] for described in made)
+
+    op, scope = built.op().frame, built.scope().frame
+
+    assert op["micros"].sum() == pytest.approx(spent)
+    assert scope["total_micros"][0] == pytest.approx(spent)
+    assert op["run_count"].sum() == scope["total_run_count"][0] == runs
+
+
+@given(st.lists(nodes, max_size=12, unique_by=lambda made: made["name"]), st.integers(0, 6))
+def test_a_scope_tree_is_consistent_at_every_depth(made, depth):
+    frame = profile(*made).scope(max_depth=depth).frame
+
+    assert (frame["parent"] < frame.index).all()
+    rows = frame.iloc[1:]
+    assert (rows["depth"].to_numpy() == frame["depth"].to_numpy()[rows["parent"]] + 1).all()
+    for parent, children in rows.groupby("parent"):
+        if depth >= 6:
+            own = np.nan_to_num(frame["micros"][parent])
+            assert frame["total_micros"][parent] == pytest.approx(
+                own + children["total_micros"].sum()
+            )
+        assert children["total_micros"].is_monotonic_decreasing
+
+
+def test_numbers_in_frames_are_raw():
+    frame = SMALL.op().frame
+
+    assert pd.api.types.is_float_dtype(frame["micros"])
+    assert pd.api.types.is_integer_dtype(frame["run_count"])
