@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 MAGIC = "tfprof"
+COMMANDS = (f"%{MAGIC}", f"%%{MAGIC}")
 VIEWS = ("op", "scope")
 NOT_YET = ("graph", "code", "layer", "advise", "set", "help", "limit", "light", "explore", "from")
 OWN_FLAGS = {
@@ -223,6 +224,21 @@ def _help() -> str:
 
 NbprofMagics.tfprof.__doc__ = _help()
 
+
+def completions(line: str, symbol: str) -> list[str]:
+    """List what may stand where `symbol` ends `line`: views, options, or an option's values."""
+    words = line[: len(line) - len(symbol)].split()
+    before = words[-1].lstrip("-").partition("=")[0] if len(words) > 1 else ""
+    flags = [f"-{name}" for name in (*OWN_FLAGS, *OPTIONS)]
+    if before in OPTIONS and words[-1].startswith("-"):
+        candidates = list(OPTIONS[before].choices)
+    elif "," in line[len(line) - len(symbol) - 1 :] and len(words) > 2:
+        candidates = list(lookup(words[-2].lstrip("-")).choices)
+    else:
+        candidates = [*(VIEWS if len(words) == 1 else ()), *flags]
+    return [candidate for candidate in candidates if candidate.startswith(symbol)]
+
+
 _KINDS = ("line", "cell")
 _replaced: dict[int, dict[str, Any]] = {}
 """For each shell, by its id, the magics that stood under our name before."""
@@ -233,6 +249,8 @@ def load(shell: "InteractiveShell") -> None:
     table = shell.magics_manager.magics
     if id(shell) not in _replaced:
         _replaced[id(shell)] = {kind: table[kind].get(MAGIC) for kind in _KINDS}
+        for command in COMMANDS:
+            shell.set_hook("complete_command", _complete, str_key=command)
     shell.register_magics(NbprofMagics)
 
 
@@ -244,4 +262,14 @@ def unload(shell: "InteractiveShell") -> None:
             table[kind].pop(MAGIC, None)
         else:
             table[kind][MAGIC] = before
+    for command in COMMANDS:
+        dispatcher = shell.strdispatchers["complete_command"].strs.get(command)
+        if dispatcher is not None:
+            dispatcher.chain[:] = [
+                entry for entry in dispatcher.chain if getattr(entry[1], "__func__", 0) != _complete
+            ]
     shell.magics_manager.registry.pop(NbprofMagics.__name__, None)
+
+
+def _complete(_shell: "InteractiveShell", event: Any) -> list[str]:
+    return completions(event.line, event.symbol)

@@ -113,6 +113,34 @@ def test_reloading_is_harmless(shell):
     assert magics(shell) == {"line": None, "cell": None}
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("%%tfprof ", "scope"),
+        ("%%tfprof -ord", "-order_by"),
+        ("%tfprof scope -max", "-max_depth"),
+        ("%%tfprof op -order_by cpu", "cpu_micros"),
+        ("%%tfprof op -select micros,occ", "occurrence"),
+        ("%%tfprof op -select ", "accelerator_micros"),
+    ],
+)
+def test_views_options_and_their_values_are_completed(shell, typed, offered):
+    shell.run_line_magic("load_ext", "nbprof")
+
+    _, found = shell.complete("", typed, len(typed))
+
+    assert offered in found
+
+
+def test_completion_ends_with_unloading(shell):
+    shell.run_line_magic("load_ext", "nbprof")
+    shell.run_line_magic("unload_ext", "nbprof")
+
+    _, found = shell.complete("", "%%tfprof -ord", 13)
+
+    assert "-order_by" not in found
+
+
 def test_looking_again_before_anything_was_profiled_says_what_to_do(shell, monkeypatch, capsys):
     monkeypatch.setattr("nbprof.run._last", None)
     shell.run_line_magic("load_ext", "nbprof")

@@ -74,6 +74,13 @@ def test_the_parts_of_a_lowered_loop_belong_to_the_function_that_has_the_loop():
     assert resolve("while_/merge/_46") == ("__inference_train_9", "while_/merge/_46")
 
 
+def test_nodes_that_the_runtime_makes_are_named_after_the_node_they_serve():
+    assert resolve("_send_StatefulPartitionedCall/dense/MatMul_0") == (
+        "__inference_step_8",
+        "_send_dense/MatMul_0",
+    )
+
+
 def test_names_of_an_unknown_function_stay_as_they_are():
     assert resolve("a/b", root="gone") == ("gone", "a/b")
 

@@ -16,6 +16,9 @@ SESSION = "session"
 """Where nodes run that belong to no tf.function; eager ops belong to "", nowhere."""
 
 _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
+_RUNTIME_MADE = re.compile(
+    r"(?P<kind>_(?:send|recv|arg|retval)_)(?P<node>.+?)(?P<number>(?:_\d+)+)"
+)
 _TRACED = re.compile(r"__(?:inference|forward|backward)_(?P<name>.*)_\d+")
 _HLO_MODULE = re.compile(r"a_inference_(?P<name>.*)_\d+__Xla.*")
 _ATTRIBUTE = {"then": "then_branch", "else": "else_branch", "cond": "cond", "body": "body"}
@@ -37,6 +40,10 @@ class Functions:
 
     def resolve(self, function: str, executed: str) -> tuple[str, str]:
         """Give the function that defines an executed node, and the node's name there."""
+        made = _RUNTIME_MADE.fullmatch(executed)
+        if made:
+            function, node = self.resolve(function, made["node"])
+            return function, made["kind"] + node + made["number"]
         seen = set()
         while (function, executed) not in seen:
             seen.add((function, executed))

@@ -55,8 +55,11 @@ def find_runs(host: "HostEvents", steps: "Steps") -> Runs:
 
     event = np.flatnonzero(is_op)
     executor = host.inside(host.of(Kind.PROCESS))
-    callers = _Callers(host, steps, dispatch, of_function)
-    function, step = callers.of_executor(executor[event])
+    # Without a Python call around it, work belongs to an input pipeline; inside one, to the
+    # function called, such as the constants that are folded when it is first prepared.
+    around = np.where(of_function, host.text("eager_op")[dispatch], PIPELINE)
+    function, step = _callers(host, steps, around, executor[event])
+    function = np.where(function == NOWHERE, around[event], function)
     # An op event outside an executor is further work of a run that was counted inside one.
     is_run = ~host.of(Kind.OP) | (executor != NONE)
 
@@ -79,33 +82,25 @@ def _own_time(host: "HostEvents", is_op: Mask, waiting: Mask) -> Ints:
     return own
 
 
-class _Callers:
-    """For whom an executor works: its id, looked up among function calls and session runs."""
+def _callers(host: "HostEvents", steps: "Steps", around: Rows, executor: Rows) -> tuple[Rows, Rows]:
+    """Find for which function and step each executor works, by its id.
 
-    def __init__(
-        self, host: "HostEvents", steps: "Steps", dispatch: Rows, of_function: Mask
-    ) -> None:
-        self._ids = host.number("id")
-        caller = np.flatnonzero(host.of(Kind.FUNCTION_RUN, Kind.SESSION_RUN))
-        caller = caller[np.argsort(self._ids[caller], kind="stable")]
-        self._caller_ids = self._ids[caller]
-        # A function run that no Python call started belongs to an input pipeline.
-        texts = np.where(of_function[caller], host.text("eager_op")[dispatch[caller]], PIPELINE)
-        self._text = np.where(host.kind[caller] == Kind.SESSION_RUN, IN_SESSION, texts)
-        self._step = steps.step_of_event[caller]
-
-    def of_executor(self, executor: Rows) -> tuple[Rows, Rows]:
-        """Give the function (a text's row, PIPELINE or IN_SESSION) and the step, or NONE."""
-        if not len(self._caller_ids):
-            return np.full(len(executor), PIPELINE), np.full(len(executor), NONE)
-        wanted = self._ids[executor]
-        place = np.searchsorted(self._caller_ids, wanted)
-        place = np.minimum(place, len(self._caller_ids) - 1)
-        found = (self._caller_ids[place] == wanted) & (executor != NONE) & (wanted != NONE)
-        return (
-            np.where(found, self._text[place], PIPELINE),
-            np.where(found, self._step[place], NONE),
-        )
+    Functions are rows of `strings` or the groups below; both are unknown (NOWHERE, NONE) where no
+    function or session run has that id.
+    """
+    ids = host.number("id")
+    caller = np.flatnonzero(host.of(Kind.FUNCTION_RUN, Kind.SESSION_RUN))
+    caller = caller[np.argsort(ids[caller], kind="stable")]
+    if not len(caller):
+        return np.full(len(executor), NOWHERE), np.full(len(executor), NONE)
+    function = np.where(host.kind[caller] == Kind.SESSION_RUN, IN_SESSION, around[caller])
+    wanted = ids[executor]
+    place = np.minimum(np.searchsorted(ids[caller], wanted), len(caller) - 1)
+    found = (ids[caller][place] == wanted) & (executor != NONE) & (wanted != NONE)
+    return (
+        np.where(found, function[place], NOWHERE),
+        np.where(found, steps.step_of_event[caller][place], NONE),
+    )
 
 
 NOWHERE, PIPELINE, IN_SESSION = 0, -1, -2

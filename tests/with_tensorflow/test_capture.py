@@ -1,0 +1,294 @@
+"""Real TensorFlow, real traces: counts and times against values known without nbprof."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import nbprof
+
+pytestmark = pytest.mark.tensorflow
+
+tf = pytest.importorskip("tensorflow")
+
+
+def profiled(body):
+    with nbprof.profile() as run:
+        body()
+    return run.profile
+
+
+def runs(profile):
+    frame = profile.op().frame
+    return dict(zip(frame["name"], frame["run_count"], strict=True))
+
+
+def node_runs(profile):
+    frame = profile.scope().frame.iloc[1:]
+    return {
+        name: count for name, count in zip(frame["name"], frame["run_count"], strict=True) if count
+    }
+
+
+def mlp():
+    model = tf.keras.Sequential(
+        [tf.keras.Input((64,)), tf.keras.layers.Dense(128, "relu"), tf.keras.layers.Dense(10)]
+    )
+    model.compile("sgd", "mse")
+    return model
+
+
+def batches(count, size=32):
+    return np.ones((count * size, 64), "f4"), np.ones((count * size, 10), "f4")
+
+
+def test_seven_eager_matmuls_are_seven_runs():
+    x = tf.ones([16, 16])
+
+    profile = profiled(lambda: [tf.matmul(x, x) for _ in range(7)])
+
+    assert runs(profile) == {"MatMul": 7}
+
+
+def test_every_run_of_a_warm_function_is_counted_again_and_again():
+    @tf.function
+    def cheap(x):
+        product = tf.matmul(x, x)
+        return tf.reduce_sum((tf.maximum(product, x) - x) * product)
+
+    x = tf.ones([2, 2])
+    for _ in range(500):
+        cheap(x)
+
+    for _ in range(3):
+        counted = runs(profiled(lambda: [cheap(x) for _ in range(10)]))
+        assert [counted[op] for op in ("MatMul", "Maximum", "Sub", "Mul", "Sum")] == [10] * 5
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+def test_in_a_keras_fit_of_n_batches_the_training_ops_ran_n_times(warm):
+    model = mlp()
+    x, y = batches(12)
+    if warm:
+        model.fit(x, y, batch_size=32, epochs=20, verbose=0)
+
+    began = time.perf_counter()
+    profile = profiled(lambda: model.fit(x, y, batch_size=32, verbose=0))
+    wall_micros = (time.perf_counter() - began) * 1e6
+
+    training = {name: count for name, count in node_runs(profile).items() if "sequential" in name}
+    assert len(training) > 5
+    assert set(training.values()) == {12}
+    assert any(name.endswith("MatMul") for name in training)
+    assert len(profile.steps) == 12
+    spent = profile.op().frame["micros"].sum()
+    assert 0 < spent <= wall_micros * len(profile.threads)
+
+
+def test_the_nodes_of_a_keras_fit_are_named_without_the_calls_that_led_to_them():
+    model = mlp()
+
+    names = set(node_runs(profiled(lambda: model.fit(*batches(2), batch_size=32, verbose=0))))
+
+    assert any(name.startswith("sequential") and "dense" in name for name in names)
+    assert not any("PartitionedCall" in name for name in names)
+
+
+def test_predict_runs_each_batch_once():
+    model = mlp()
+    x, _ = batches(5)
+
+    profile = profiled(lambda: model.predict(x, batch_size=32, verbose=0))
+
+    counted = node_runs(profile)
+    assert {count for name, count in counted.items() if "dense" in name} == {5}
+
+
+def test_session_runs_are_counted_and_are_steps():
+    def body():
+        with tf.Graph().as_default():
+            x = tf.compat.v1.placeholder(tf.float32, [None, 4])
+            y = tf.nn.relu(tf.matmul(x, tf.ones([4, 3]), name="product"), name="positive")
+            with tf.compat.v1.Session() as session:
+                for _ in range(6):
+                    session.run(y, {x: np.ones((2, 4))})
+
+    profile = profiled(body)
+
+    counted = node_runs(profile)
+    assert counted["positive"] == 6
+    assert list(profile.steps["function"]) == ["Session.run"] * 6
+
+
+def test_a_cell_may_mix_all_modes():
+    @tf.function
+    def double(x):
+        return x * 2.0
+
+    model = mlp()
+    x, y = batches(3)
+
+    def body():
+        tf.math.erf(tf.ones([2]))
+        double(tf.ones([2]))
+        model.fit(x, y, batch_size=32, verbose=0)
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            session.run(tf.math.lgamma(tf.random.uniform([2])))
+
+    profile = profiled(body)
+
+    counted = runs(profile)
+    assert counted["Erf"] == 1
+    assert counted["Lgamma"] == 1
+    assert list(profile.steps["function"]) == [
+        *("double", "multi_step_on_iterator", "multi_step_on_iterator"),
+        *("multi_step_on_iterator", "Session.run"),
+    ]
+
+
+def test_loops_and_branches_are_counted_as_often_as_they_ran():
+    @tf.function
+    def looped(x):
+        for _ in tf.range(5):
+            x = tf.sin(x)
+        if tf.reduce_sum(x) > 100.0:
+            x = tf.cos(x)
+        return x
+
+    looped(tf.ones([2]))
+
+    counted = runs(profiled(lambda: looped(tf.ones([2]))))
+
+    assert counted["Sin"] == 5
+    assert "Cos" not in counted
+
+
+def test_functions_that_share_node_names_are_told_apart():
+    @tf.function
+    def first(x):
+        return tf.sin(x)
+
+    @tf.function
+    def second(x):
+        return tf.sin(x)
+
+    x = tf.ones([2])
+
+    counted = node_runs(profiled(lambda: (first(x), first(x), second(x))))
+
+    assert counted["first/Sin"] == 2
+    assert counted["second/Sin"] == 1
+
+
+def test_a_function_that_died_in_the_cell_keeps_its_names():
+    def body():
+        @tf.function
+        def inner(x):
+            return tf.sin(x, name="inside")
+
+        @tf.function
+        def outer(x):
+            return inner(x) + 1
+
+        outer(tf.ones([2]))
+
+    assert node_runs(profiled(body))["inside"] == 1
+
+
+def test_hlo_ops_of_a_compiled_function_stand_under_it():
+    @tf.function(jit_compile=True)
+    def compiled(x):
+        return tf.reduce_sum(tf.matmul(x, x) + 1)
+
+    x = tf.ones([64, 64])
+
+    profile = profiled(lambda: [compiled(x) for _ in range(3)])
+
+    below = {name: count for name, count in node_runs(profile).items() if "compiled/" in name}
+    assert below
+    assert set(below.values()) == {3}
+
+
+def test_op_time_of_a_large_matmul_is_nearly_the_wall_time_of_the_call():
+    x = tf.random.uniform([1500, 1500])
+    tf.matmul(x, x)
+
+    profile = profiled(lambda: tf.matmul(x, x))
+
+    spent = profile.op().frame["micros"][0] * 1000
+    assert 0.5 * profile.recording.wall_ns < spent <= profile.recording.wall_ns
+
+
+def test_waiting_for_a_slow_input_pipeline_is_not_op_time():
+    def slow(x):
+        time.sleep(0.05)
+        return x
+
+    data = tf.data.Dataset.range(4).map(
+        lambda x: tf.numpy_function(slow, [x], tf.int64, stateful=False)
+    )
+
+    frame = profiled(lambda: list(data)).op().frame.set_index("name")
+
+    assert frame.loc["IteratorGetNext", "micros"] < 50_000
+    assert frame.loc["PyFuncStateless", "micros"] >= 4 * 50_000
+
+
+def test_threads_of_the_cell_are_seen():
+    x = tf.ones([8, 8])
+
+    def body():
+        workers = [threading.Thread(target=lambda: tf.matmul(x, x)) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    assert runs(profiled(body))["MatMul"] == 4
+
+
+def test_events_lie_within_the_cell():
+    x = tf.ones([8, 8])
+
+    profile = profiled(lambda: tf.matmul(x, x))
+
+    events = profile.events
+    assert events["start_ns"].min() >= 0
+    assert (events["start_ns"] + events["duration_ns"]).max() <= profile.recording.wall_ns + 50_000
+
+
+def test_an_exception_leaves_the_block_and_the_profile_shows_what_ran():
+    with pytest.raises(ZeroDivisionError), nbprof.profile() as run:  # noqa: PT012 the block is what is tested
+        tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
+        1 / 0  # noqa: B018
+
+    assert runs(run.profile)["MatMul"] == 1
+    assert nbprof.last() is run.profile
+
+
+def test_profiles_do_not_nest_and_the_outer_one_goes_on():
+    with nbprof.profile() as outer:
+        with pytest.raises(nbprof.NbprofError, match="nbprof is already profiling with block"):
+            nbprof.profile().__enter__()
+        tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
+
+    assert runs(outer.profile)["MatMul"] == 1
+
+
+def test_a_plain_tensorflow_trace_works_after_a_profile(tmp_path):
+    profiled(lambda: tf.ones([2]))
+
+    tf.profiler.experimental.start(str(tmp_path))
+    tf.profiler.experimental.stop()
+
+    assert list(tmp_path.glob("**/*.xplane.pb"))
+
+
+def test_where_the_level_switch_is_missing_counts_are_called_lower_bounds(monkeypatch):
+    monkeypatch.setattr("nbprof.capture.compat._trace_level", lambda: None)
+
+    profile = profiled(lambda: tf.ones([2]))
+
+    assert any("run counts and times are lower bounds" in note for note in profile.notes)
+    assert "every op run" not in profile.headline
