@@ -48,7 +48,7 @@ def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) ->
     """Compile a cell body; raise SyntaxError, or UsageError for a top-level await."""
     source = _on_screen_lines(shell, magic, line, body)
     name = shell.compile.cache(
-        source, shell.execution_count, raw_code=f"%%{magic} {line}".rstrip() + f"\n{body}"
+        source, number(shell), raw_code=f"%%{magic} {line}".rstrip() + f"\n{body}"
     )
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
     executed, shown = _by_interactivity(tree.body, shell.ast_node_interactivity)
@@ -60,6 +60,12 @@ def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) ->
     if any(isinstance(code, CodeType) and code.co_flags & inspect.CO_COROUTINE for code in codes):
         raise UsageError(AWAIT_REFUSED.format(magic=magic))
     return Cell(shell, tuple(statements), last)
+
+
+def number(shell: "InteractiveShell") -> int:
+    """Give the number of the running cell, also where `execution_count` is already the next."""
+    count: int = shell.displayhook.prompt_count
+    return count
 
 
 def _on_screen_lines(shell: "InteractiveShell", magic: str, line: str, body: str) -> str:

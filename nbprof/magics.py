@@ -18,7 +18,7 @@ from IPython.core.magic import (
     output_can_be_silenced,
 )
 
-from nbprof.cell import compile_cell, leave_like_bare
+from nbprof.cell import compile_cell, leave_like_bare, number
 from nbprof.errors import NbprofError
 from nbprof.options import OPTIONS, ViewOptions, lookup, suggest
 from nbprof.run import ProfiledRun, last
@@ -77,7 +77,7 @@ class NbprofMagics(Magics):
         except SyntaxError as error:
             leave_like_bare(shell, error)
             raise
-        run = ProfiledRun(f"In [{shell.execution_count}]")
+        run = ProfiledRun(f"In [{number(shell)}]")
         _or_usage_error(run.__enter__)
         try:
             return cell.run()

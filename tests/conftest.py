@@ -4,6 +4,11 @@ import shutil
 
 import pytest
 from golden import Golden
+from hypothesis import settings
+
+# This machine may be busy: no example fails for being slow.
+settings.register_profile("nbprof", deadline=None)
+settings.load_profile("nbprof")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 

@@ -1,0 +1,66 @@
+# Everything nbprof needs besides python3 and make goes into .venv, once per target and pyproject.toml.
+
+PYTHON ?= python3
+SHELL  := bash
+python := .venv/bin/python
+
+.PHONY: help demo lab test bench docs lint
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
+
+demo: .venv/.demo-stamp    ## profile a real notebook and show its reports
+	@$(python) examples/demo.py
+
+lab: .venv/.lab-stamp      ## open that notebook in JupyterLab
+	@$(python) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) \
+	  --LabApp.default_url=/lab/tree/quickstart.ipynb examples/notebooks/quickstart.ipynb
+
+test: .venv/.test-stamp    ## run all tests (ARGS="-k scope" chooses some)
+	@missing=$$(bash tests/install_chromium.sh); $(python) -m pytest $(ARGS); status=$$?; \
+	  [ -z "$$missing" ] || echo "The browser tests were skipped: $$missing."; exit $$status
+
+bench: .venv/.test-stamp   ## measure nbprof's speed and overhead
+	@$(python) tests/benchmarks/run.py $(ARGS)
+
+docs: .venv/.docs-stamp    ## build the documentation into build/docs
+	@NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build --strict --config-file - < docs/mkdocs.yml
+	@echo "The documentation is in build/docs/index.html."
+
+lint: .venv/.lint-stamp    ## check style, format and types
+	@$(python) -m ruff check
+	@$(python) -m ruff format --check
+	@$(python) -m mypy
+
+# What each target installs, and what it says while it does.
+
+packages.demo := '.[tensorflow]' ipykernel nbclient nbconvert
+packages.lab  := '.[tensorflow]' ipykernel jupyterlab
+packages.test := '.[tensorflow,test]'
+packages.docs := '.[docs]'
+packages.lint := '.[lint]'
+
+says.demo := TensorFlow and a notebook runner into .venv (one to two minutes)
+says.lab  := TensorFlow and JupyterLab into .venv (one to two minutes)
+says.test := TensorFlow, JupyterLab and the test tools into .venv (one to two minutes)
+says.docs := mkdocs-material into .venv (half a minute)
+says.lint := ruff and mypy into .venv (half a minute)
+
+# On a terminal one moving line shows what pip is doing; its log is shown only when it fails.
+.venv/.%-stamp: pyproject.toml | .venv/bin/pip
+	@echo "Installing $(says.$*) ..."
+	@set -o pipefail; $(python) -m pip install --progress-bar off -e $(packages.$*) 2>&1 \
+	  | tee .venv/pip.log | while read -r verb what; do case "$$verb" in \
+	    Collecting|Downloading|Installing) [ ! -t 1 ] || printf '\r\033[K  %s %.60s ' "$$verb" "$$what";; \
+	  esac; done || { tail -n 20 .venv/pip.log; echo "pip failed: all it said is in .venv/pip.log."; exit 1; }
+	@[ ! -t 1 ] || printf '\r\033[K'
+	@touch $@
+
+.venv/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$(old)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(bare)" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv
+
+found := $$($(PYTHON) --version 2>/dev/null || echo not there)
+old   := nbprof needs Python 3.11 or newer, but $(PYTHON) is $(found): try make PYTHON=python3.12.
+bare  := $(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt-get install python3-venv).

@@ -1,0 +1,143 @@
+"""Runs the quickstart notebook for real and shows its reports in the terminal (`make demo`)."""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+from jinja2 import DictLoader
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbconvert import HTMLExporter
+from nbformat import NotebookNode
+
+TOP = Path(__file__).parent.parent.resolve()
+NOTEBOOK = TOP / "examples" / "notebooks" / "quickstart.ipynb"
+RESULT = TOP / "build" / "demo"
+LOG = RESULT / "kernel.log"  # what TensorFlow has to say of itself
+ROWS_SHOWN = 12
+
+# The page is for offline readers too: nbconvert's own, without the scripts it would fetch.
+OFFLINE_PAGE = """{%- extends 'lab/index.html.j2' -%}
+{%- block html_head_js -%}{%- endblock -%}
+{%- block html_head_js_mathjax -%}{%- endblock -%}
+{%- block html_head_js_mermaidjs -%}{%- endblock -%}
+"""
+
+
+def main() -> int:
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    RESULT.mkdir(parents=True, exist_ok=True)
+    try:
+        with private_jupyter():
+            run(notebook)
+    except CellExecutionError as error:
+        print(f"failed\n\n{essence(error)}")
+        return 1
+    except DeadKernelError as error:
+        print(f"failed\n\n{error}: the end of {LOG.relative_to(TOP)} may say why.")
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted")
+        return 130
+    finally:
+        nbformat.write(notebook, RESULT / NOTEBOOK.name)
+
+    page = RESULT / NOTEBOOK.with_suffix(".html").name
+    page.write_text(to_html(notebook), encoding="utf-8")
+    print(f"The executed notebook  {(RESULT / NOTEBOOK.name).relative_to(TOP)}")
+    print(f"The same as a page     {page.relative_to(TOP)}")
+    print("Try it yourself        make lab   (opens the notebook in JupyterLab)")
+    return 0
+
+
+@contextmanager
+def private_jupyter() -> Iterator[None]:
+    """Keeps the user's own settings and kernels out: the kernel is this Python, as installed."""
+    before = dict(os.environ)
+    for name in ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH", "PYTHONSTARTUP"):
+        os.environ.pop(name, None)
+    with tempfile.TemporaryDirectory(prefix="nbprof-demo-") as folder:
+        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+            os.environ[name] = folder
+        os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+def run(notebook: NotebookNode) -> None:
+    """Executes the cells one by one, with a line for each and its reports below."""
+    print(f"Running {NOTEBOOK.relative_to(TOP)}\n")
+    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(RESULT)}})
+    steps = list(titled_cells(notebook))
+    with LOG.open("w") as log, client.setup_kernel(stderr=log):
+        for number, (title, index, cell) in enumerate(steps, start=1):
+            print(f"[{number}/{len(steps)}] {title} ... ", end="", flush=True)
+            start = time.perf_counter()
+            client.execute_cell(cell, index)
+            print(f"{time.perf_counter() - start:.1f} s", flush=True)
+            for report in reports(cell):
+                print(f"\n{excerpt(report)}\n", flush=True)
+    print()
+
+
+def titled_cells(notebook: NotebookNode) -> Iterator[tuple[str, int, NotebookNode]]:
+    """The code cells with their places, each with the heading it stands under."""
+    title = NOTEBOOK.stem
+    for index, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code":
+            yield title, index, cell
+        elif heading := re.search(r"^#+ (.+)", cell.source, re.MULTILINE):
+            title = heading[1]
+
+
+def reports(cell: NotebookNode) -> Iterator[str]:
+    """The plain text of each nbprof report among the outputs of a cell."""
+    for output in cell.outputs:
+        data = output.get("data", {})
+        text = data.get("text/plain", "")
+        if "text/html" in data and "Profile:" in text.splitlines():
+            yield text
+
+
+def excerpt(report: str) -> str:
+    """A report's beginning, fitted to the terminal; in a pipe or a file its lines stay whole."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    head, _, table = report.partition("Profile:\n")
+    legend, *rows = table.splitlines()
+    prose = [text for text in head.split("\n\n") if not text.startswith("Doc:")]
+
+    lines = [line for text in "\n".join(prose).splitlines() for line in textwrap.wrap(text, width)]
+    for line in ["", "Profile:", legend, *rows[:ROWS_SHOWN]]:
+        lines.append(line if len(line) <= width else line[: width - 1] + "…")
+    if len(rows) > ROWS_SHOWN:
+        lines.append(f"… and {len(rows) - ROWS_SHOWN} more rows in the notebook")
+    return "\n".join(lines)
+
+
+def essence(error: CellExecutionError) -> str:
+    """The line of the cell that failed and what it said; the frames below are in the notebook."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)
+    frames = re.findall(r"^Cell In.*?(?=\n\n|\Z)", plain, re.MULTILINE | re.DOTALL)
+    return "\n".join([*frames[-1:], f"{error.ename}: {error.evalue}"])
+
+
+def to_html(notebook: NotebookNode) -> str:
+    loader = DictLoader({"offline.html.j2": OFFLINE_PAGE})
+    exporter = HTMLExporter(extra_loaders=[loader], template_file="offline.html.j2")
+    page, _ = exporter.from_notebook_node(notebook)
+    return page
+
+
+if __name__ == "__main__":
+    sys.exit(main())
