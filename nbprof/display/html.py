@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from nbprof.display.text import title, tree_cell
+from nbprof.display.text import title
 
 if TYPE_CHECKING:
     from nbprof.columns import Column
@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 MAX_ROWS = 100
 
 STYLE = """<style>
-.nbprof{font-size:90%;overflow-x:auto}
-.nbprof table{border-collapse:collapse;margin:.4em 0}
-.nbprof th,.nbprof td{padding:.15em .8em;text-align:right;white-space:nowrap;
- font-variant-numeric:tabular-nums;border-bottom:1px solid rgba(128,128,128,.25)}
-.nbprof th:first-child,.nbprof td:first-child{text-align:left}
-.nbprof .nbprof-share{opacity:.7;font-size:88%}
-.nbprof p{margin:.2em 0}.nbprof-note{opacity:.85}
+.nbprof{font-size:90%}
+.nbprof p{margin:.2em 0}
+.nbprof-rows{max-height:30em;overflow:auto;margin:.5em 0}
+.nbprof table{border-collapse:separate;border-spacing:0;margin:0}
+.nbprof th,.nbprof td{padding:.15em .7em;text-align:right;
+ border-bottom:1px solid rgba(128,128,128,.25)}
+.nbprof td{white-space:nowrap;font-variant-numeric:tabular-nums}
+.nbprof th{position:sticky;top:0;vertical-align:bottom;white-space:normal;max-width:9em;
+ background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))}
+.nbprof th:first-child,.nbprof td:first-child{text-align:left;min-width:16em}
+.nbprof small{opacity:.65}
 </style>"""
 
 
@@ -33,13 +37,14 @@ def report(view: "View") -> str:
     rows = view.frame.head(MAX_ROWS).to_dict("records")
     lines = [
         f'<div class="nbprof">{STYLE}',
-        f"<p><b>{escape(view.name)}</b> · {escape(view.headline)}</p>",
-        *(f'<p class="nbprof-note">note: {escape(note)}</p>' for note in view.notes),
+        f"<p><b>{escape(view.name)}</b>, {len(view.frame):,} rows · {escape(view.headline)}</p>",
+        *(f"<p><small>note: {escape(note)}</small></p>" for note in view.notes),
+        f'<div class="nbprof-rows" role="region" tabindex="0" aria-label="{view.name} view">',
         "<table><thead><tr>",
         *_header(view),
         "</tr></thead><tbody>",
         *(_row(view, row) for row in rows),
-        "</tbody></table>",
+        "</tbody></table></div>",
     ]
     hidden = len(view.frame) - len(rows)
     if hidden:
@@ -48,42 +53,48 @@ def report(view: "View") -> str:
 
 
 def _header(view: "View") -> Iterator[str]:
-    yield "<th>node name</th>"
+    yield '<th scope="col">node name</th>'
     for column in view.columns:
-        yield f'<th title="{escape(column.help)}">{escape(title(view, column))}</th>'
+        pair = "<br><small>self / total</small>" if view.is_tree else ""
+        name = escape(title(view, column))
+        yield f'<th scope="col" title="{escape(column.help)}">{name}{pair}</th>'
 
 
 def _row(view: "View", row: dict[Any, Any]) -> str:
-    cell = _tree_cell if view.is_tree else _op_cell
-    cells = "".join(cell(column, row) for column in view.columns)
-    return f"<tr>{_name_cell(view, row)}{cells}</tr>"
-
-
-def _name_cell(view: "View", row: dict[Any, Any]) -> str:
-    full = escape(row["name"])
     if not view.is_tree:
-        return f"<td>{full}</td>"
+        cells = (_op_cell(column, row) for column in view.columns)
+        return f"<tr><td>{escape(row['name'])}</td>{''.join(cells)}</tr>"
+    tops = view.frame.iloc[0]
+    cells = (_tree_cell(column, row, tops) for column in view.columns)
     indent = "&nbsp;" * 4 * row["depth"]
-    return f'<td title="{full}">{indent}{full.rpartition("/")[2]}</td>'
+    name = f"{indent}{escape(row['name'].rpartition('/')[2])}"
+    return f'<tr><td title="{escape(row["name"])}">{name}</td>{"".join(cells)}</tr>'
 
 
 def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
     if len(column.metrics) == 2:
         return f"<td>{row['run_count']:,}|{row['defined_count']:,}</td>"
     (metric,) = column.metrics
-    share = row[f"{metric}_percent"]
-    return _bar(share, f"{column.format(row[metric])} {_share(share)}")
+    return _bar(column.format(row[metric]), row[f"{metric}_percent"])
 
 
-def _tree_cell(column: "Column", row: dict[Any, Any]) -> str:
-    text = "|".join(tree_cell(column, metric, row) for metric in column.metrics)
-    return f"<td>{text}</td>"
+def _tree_cell(column: "Column", row: dict[Any, Any], root: Any) -> str:
+    pairs = (_self_and_total(column, metric, row) for metric in column.metrics)
+    if len(column.metrics) == 2:
+        return f"<td>{' | '.join(pairs)}</td>"
+    whole = root[f"total_{column.metrics[0]}"]
+    share = 100 * row[f"total_{column.metrics[0]}"] / whole if whole else 0.0
+    return _bar(next(pairs), share)
 
 
-def _share(percent: float) -> str:
-    return f'<span class="nbprof-share">({percent:.1f}%)</span>'
+def _self_and_total(column: "Column", metric: str, row: dict[Any, Any]) -> str:
+    own = "--" if row["parent"] < 0 else column.format(row[metric])
+    return f"<small>{own} /</small> {column.format(row[f'total_{metric}'])}"
 
 
-def _bar(percent: float, content: str) -> str:
+def _bar(number: str, percent: float) -> str:
+    """Put a number into a cell with a bar behind it; nothing is drawn for next to nothing."""
+    if percent < 0.05:
+        return f"<td>{number}</td>"
     tint = f"linear-gradient(to right,rgba(66,133,244,.28) {percent:.1f}%,transparent 0)"
-    return f'<td style="background:{tint}">{content}</td>'
+    return f'<td style="background:{tint}">{number} <small>({percent:.1f}%)</small></td>'

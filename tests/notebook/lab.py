@@ -1,0 +1,87 @@
+"""A real JupyterLab server and a real Chromium looking at it."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+
+BROWSER_FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+
+
+def write_notebook(path: Path, *cells: str) -> None:
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    )
+    nbformat.write(notebook, path)
+
+
+@contextmanager
+def server(folder: Path):
+    """Serve `folder` with settings of its own; give the address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    private = folder / ".jupyter"
+    kinds = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    environment = {**os.environ, **{kind: str(private / kind) for kind in kinds}}
+    command = [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
+        *("--IdentityProvider.token=", "--ServerApp.password=", "--expose-app-in-browser"),
+        *("--ServerApp.disable_check_xsrf=True", f"--ServerApp.root_dir={folder}"),
+    ]
+    log = (folder / "server.log").open("w")
+    process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _wait_for(f"{address}/api", process)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+        log.close()
+
+
+def _wait_for(address: str, process: subprocess.Popen) -> None:
+    until = time.monotonic() + 90
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    raise RuntimeError("JupyterLab did not start")
+
+
+@contextmanager
+def browser(executable: str):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=executable, args=BROWSER_FLAGS)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+def run_all(page, address: str, notebook: str) -> None:
+    """Open a notebook in JupyterLab and run its cells to the end."""
+    page.goto(f"{address}/lab/tree/{notebook}?reset")
+    page.wait_for_selector(".jp-Notebook", timeout=60_000)
+    page.wait_for_function("window.jupyterapp !== undefined")
+    page.wait_for_function(
+        "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'",
+        timeout=60_000,
+    )
+    page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
