@@ -201,6 +201,29 @@ def test_hlo_ops_stand_under_the_function_that_xla_compiled():
     assert set(profile.nodes["op_type"]) == {"XlaLaunch", "MatMul"}
 
 
+def test_kernels_on_a_gpus_streams_are_accelerator_time_of_the_op_that_launched_them():
+    process = span("ExecutorState::Process", 0, 100, id=7)
+    kernels = [
+        span("gemm_f32", 20, 60, tf_op="dense/MatMul:MatMul"),
+        span("copy", 90, 5, tf_op="dense/Copy:_Send"),
+        span("MemcpyH2D", 100, 4),
+    ]
+    gpu = plane("/device:GPU:0", lines=[line(3, "Stream #7(Compute)", 0, kernels)])
+    derived = plane("/device:GPU:0", lines=[line(4, "TensorFlow Ops", 0, kernels)])
+    host = plane("/host:CPU", lines=[line(1, "t", 0, [process, op("dense/MatMul:MatMul", 10, 5)])])
+
+    profile = read(trace=space(host, gpu, derived))
+
+    frame = profile.scope().frame.set_index("name")
+    assert frame.loc["dense/MatMul", ["cpu_micros", "accelerator_micros", "micros"]].tolist() == [
+        *(5, 60, 65),
+    ]
+    assert frame.loc["dense/MatMul", "run_count"] == 1
+    assert frame.loc["dense/Copy", "accelerator_micros"] == 5
+    assert set(profile.threads["device"]) == {"/host:CPU", "/device:GPU:0"}
+    assert profile.notes == ("4 µs of accelerator work carry no op's name and are in no row",)
+
+
 def test_input_pipelines_are_told_apart_from_the_model():
     profile = read(
         ("python", called("f", "__inference_f_1", -5, 0, 50)),

@@ -32,14 +32,19 @@ XLA_CLUSTER = "XlaLaunch"
 class Runs:
     """Executions of ops, one entry each; times in ps."""
 
-    event: Rows
+    nodes: list[tuple[str, str, str]]
+    """(function it was run for, executed name, op type), each once."""
     node: Rows
     """Which of `nodes` ran."""
     step: Rows
+    line: npt.NDArray[np.int32]
+    start: Ints
+    duration: Ints
     own: Ints
+    """The duration without what other ops or waits inside took."""
     is_run: Mask
-    nodes: list[tuple[str, str, str]]
-    """(function it was run for, executed name, op type), each once."""
+    """False for further work of a run that is counted elsewhere."""
+    accelerator: Mask
 
 
 def find_runs(host: "HostEvents", steps: "Steps") -> Runs:
@@ -67,7 +72,17 @@ def find_runs(host: "HostEvents", steps: "Steps") -> Runs:
     node, nodes = _distinct(host, group, name)
     step = np.where(step != NONE, step, steps.step_of_event[event])
     step = np.where(step != NONE, step, steps.at(host.start[event]))
-    return Runs(event, node, step, _own_time(host, is_op, waiting)[event], is_run[event], nodes)
+    return Runs(
+        nodes,
+        node,
+        step,
+        host.line[event],
+        host.start[event],
+        host.duration[event],
+        _own_time(host, is_op, waiting)[event],
+        is_run[event],
+        np.zeros(len(event), dtype=bool),
+    )
 
 
 def _own_time(host: "HostEvents", is_op: Mask, waiting: Mask) -> Ints:

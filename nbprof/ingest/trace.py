@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 
 from nbprof._profile import Profile, Recording
+from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.host import HostEvents, read_host
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.names import Functions, tell_apart
+from nbprof.ingest.nesting import Rows
 from nbprof.ingest.runs import Runs, find_runs
 from nbprof.ingest.steps import Steps, find_steps
 from nbprof.ingest.xspace import XSpace, read_xspace
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from nbprof.capture.capture import Capture
 
 NO_OPS = "no TensorFlow op ran in this cell"
-MEMORY_NOT_YET = "memory, flops and parameters are not recorded yet"
 
 
 def read(capture: "Capture") -> Profile:
@@ -26,22 +27,21 @@ def read(capture: "Capture") -> Profile:
     began = time.perf_counter_ns()
     host = read_host(read_xspace(capture.trace or b"", "the trace of this cell"))
     steps = find_steps(host)
-    runs = find_runs(host, steps)
+    runs, notes = add_kernels(host.space, steps, find_runs(host, steps))
     origin_ns = _profile_start_ns(host.space) - capture.start_ns
 
-    threads, thread = np.unique(host.line[runs.event], return_inverse=True)
-    notes = capture.notes
-    if capture.trace is not None and not len(runs.event):
+    threads, thread = np.unique(runs.line, return_inverse=True)
+    if capture.trace is not None and not len(runs.node):
         notes += (NO_OPS,)
     tables = {
         "nodes": _nodes(runs, capture),
-        "events": _events(host, runs, thread, origin_ns),
-        "threads": _threads(host.space, threads),
+        "events": _events(runs, thread, origin_ns),
+        "threads": _threads(host.space, threads.tolist()),
         "steps": _steps(host, steps, origin_ns),
     }
     cost_ns = capture.cost_ns + time.perf_counter_ns() - began
     recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns)
-    return Profile(**tables, recording=recording, notes=notes)
+    return Profile(**tables, recording=recording, notes=capture.notes + notes)
 
 
 def _profile_start_ns(space: XSpace) -> int:
@@ -57,24 +57,22 @@ def _nodes(runs: Runs, capture: "Capture") -> pd.DataFrame:
     return pd.DataFrame({"name": tell_apart(own), "op_type": op_types}, dtype=object)
 
 
-def _events(
-    host: HostEvents, runs: Runs, thread: "np.typing.NDArray[np.intp]", origin_ns: int
-) -> pd.DataFrame:
+def _events(runs: Runs, thread: Rows, origin_ns: int) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "node": runs.node.astype(np.int32),
             "step": runs.step.astype(np.int32),
             "thread": thread.astype(np.int32),
-            "start_ns": host.start[runs.event] // 1000 + origin_ns,
-            "duration_ns": host.duration[runs.event] // 1000,
+            "start_ns": runs.start // 1000 + origin_ns,
+            "duration_ns": runs.duration // 1000,
             "self_ns": runs.own // 1000,
             "is_run": runs.is_run,
-            "accelerator": np.zeros(len(runs.event), dtype=bool),
+            "accelerator": runs.accelerator,
         }
     )
 
 
-def _threads(space: XSpace, lines: "np.typing.NDArray[np.int32]") -> pd.DataFrame:
+def _threads(space: XSpace, lines: list[int]) -> pd.DataFrame:
     names = [space.line_name[line] for line in lines]
     devices = [space.plane_names[space.line_plane[line]] for line in lines]
     return pd.DataFrame({"name": names, "device": devices}, dtype=object)
