@@ -1,0 +1,47 @@
+"""The quickstart notebook and `make demo` do what the README says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
+
+TOP = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return subprocess.run(
+        [sys.executable, TOP / "examples" / "demo.py"], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_demo_runs_to_its_end_and_prints_the_tables(demo):
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    assert demo.stdout.count("Profile:\nnode name | ") >= 5
+    assert "Conv2D" in demo.stdout
+
+
+def test_the_demo_says_where_its_results_are_and_what_comes_next(demo):
+    assert "build/demo/quickstart.ipynb" in demo.stdout
+    assert "build/demo/quickstart.html" in demo.stdout
+    assert "make lab" in demo.stdout
+
+
+def test_the_executed_notebook_and_the_page_hold_the_reports(demo):
+    notebook = nbformat.read(TOP / "build" / "demo" / "quickstart.ipynb", as_version=4)
+    page = (TOP / "build" / "demo" / "quickstart.html").read_text(encoding="utf-8")
+
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert sum("text/html" in output.get("data", {}) for output in outputs) >= 5
+    assert page.count('class="nbprof"') >= 5
+    assert "cdn" not in page.partition("<body")[0].lower()
+
+
+def test_the_notebook_in_the_repository_carries_no_outputs():
+    notebook = nbformat.read(TOP / "examples" / "notebooks" / "quickstart.ipynb", as_version=4)
+
+    assert not any(cell.get("outputs") for cell in notebook.cells)
