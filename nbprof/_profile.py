@@ -39,7 +39,11 @@ class Profile:
     events: "pd.DataFrame"
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
-    further work of a run that is counted elsewhere) and `accelerator`."""
+    further work of a run that is counted elsewhere), `accelerator`, and `bytes`, `peak_bytes`,
+    `residual_bytes` (NaN where memory was not recorded)."""
+    allocations: "pd.DataFrame"
+    """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
+    `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
     threads: "pd.DataFrame"
     """A row per thread or stream that ran ops: `name`, `device`."""
     steps: "pd.DataFrame"
@@ -78,6 +82,22 @@ class Profile:
     def scope(self, **options: object) -> "View":
         """Show the tree of name scopes."""
         return self.view("scope", **options)
+
+    def memory(self) -> "pd.DataFrame":
+        """Follow the live bytes over time: `micros`, `device`, `live_bytes`.
+
+        What was allocated before the cell is not in it. `attrs["peak"]` says for each device when
+        its peak was, in µs, and how many bytes were live then.
+        """
+        from nbprof.views import memory
+
+        return memory.live_bytes(self)
+
+    def live_at_peak(self) -> "pd.DataFrame":
+        """List the tensors that were alive at the peak of their device, largest first."""
+        from nbprof.views import memory
+
+        return memory.live_at_peak(self)
 
     def __repr__(self) -> str:
         return f"<Profile: {self.headline}>"

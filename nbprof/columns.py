@@ -7,7 +7,7 @@ all read from `COLUMNS`, which stands in the order of tfprof's legend.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from nbprof.units import format_count, format_micros
+from nbprof.units import format_bytes, format_count, format_micros
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,38 @@ class Column:
     """Columns that come along when this one is selected, behind it."""
     tree_title: str = ""
     """The legend text in tree views where tfprof words it differently."""
+    no_share_of_zero: bool = False
+    """Whether the op view prints both shares as 0 beside a zero, as tfprof does for bytes."""
 
 
 COLUMNS = {
     column.name: column
     for column in (
+        Column(
+            "bytes",
+            "requested bytes",
+            "memory the op asked the allocator for, summed over all runs",
+            ("bytes",),
+            format_bytes,
+            no_share_of_zero=True,
+        ),
+        Column(
+            "peak_bytes",
+            "peak bytes",
+            "the most memory the op held at once during a run, summed over all runs",
+            ("peak_bytes",),
+            format_bytes,
+            no_share_of_zero=True,
+        ),
+        Column(
+            "residual_bytes",
+            "residual bytes",
+            "memory the op had not given back when its run ended, summed over all runs; "
+            "an output that is handed on counts",
+            ("residual_bytes",),
+            format_bytes,
+            no_share_of_zero=True,
+        ),
         Column(
             "micros",
             "total execution time",
@@ -68,7 +95,7 @@ COLUMNS = {
 }
 
 NOT_YET = (
-    *("bytes", "peak_bytes", "residual_bytes", "output_bytes", "params", "float_ops"),
+    *("output_bytes", "params", "float_ops"),
     *("tensor_value", "device", "op_types", "input_shapes"),
 )
 """tfprof's columns that nbprof does not have yet; naming one is refused in a sentence."""

@@ -21,7 +21,7 @@ class ViewOptions:
 
     max_depth: int = 100
     order_by: str = "micros"
-    select: tuple[str, ...] = ("micros", "occurrence")
+    select: tuple[str, ...] = ("bytes", "micros", "occurrence")
     step: str = "all"
     minimum: Mapping[str, float] = field(default_factory=dict)
     """`{column: least value}` from the `-min_*` options."""
@@ -124,7 +124,7 @@ OPTIONS = {
 }
 
 NOT_YET = (
-    *(f"min_{name}" for name in COLUMNS_NOT_YET[:6]),
+    *(f"min_{name}" for name in COLUMNS_NOT_YET[:3]),
     *(f"{verb}_name_regexes" for verb in ("start", "trim", "show", "hide")),
     *("account_type_regexes", "account_displayed_op_only", "output"),
 )

@@ -1,7 +1,7 @@
-"""How numbers look: tfprof's decimal units for time and counts.
+"""How numbers look: tfprof's decimal units for time, memory and counts.
 
-Numbers travel raw (µs, counts) and become text only here. A number that was not recorded is NaN
-and reads `n/a`; it is never shown as 0.
+Numbers travel raw (µs, bytes, counts) and become text only here. A number that was not recorded is
+NaN and reads `n/a`; it is never shown as 0.
 """
 
 import math
@@ -18,6 +18,15 @@ def format_micros(micros: float) -> str:
     if micros < 1e6:
         return f"{micros / 1e3:.2f}ms"
     return f"{micros / 1e6:.2f}sec"
+
+
+def format_bytes(size: float) -> str:
+    """Write an amount of memory with tfprof's decimal units: 999B, 1.00KB, 1.00MB."""
+    if math.isnan(size):
+        return NOT_RECORDED
+    if size < 1e3:
+        return f"{size:.0f}B"
+    return f"{size / 1e3:.2f}KB" if size < 1e6 else f"{size / 1e6:.2f}MB"
 
 
 def format_count(count: float) -> str:

@@ -5,7 +5,7 @@ import pandas as pd
 from nbprof._profile import Profile, Recording
 
 
-def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1):
+def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0):
     """Describe a node that ran `runs` times, the first time for all of `micros`."""
     return {
         "name": name,
@@ -13,6 +13,7 @@ def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1):
         "cpu_ns": round((micros - accelerator_micros) * 1000),
         "accelerator_ns": round(accelerator_micros * 1000),
         "runs": runs,
+        "bytes": size,
     }
 
 
@@ -22,21 +23,15 @@ def profile(*nodes, notes=(), steps=1):
     for number, described in enumerate(nodes):
         durations = [described["cpu_ns"]] + [0] * (described["runs"] - 1)
         events += [
-            (number, 0, 0, 0, ns, ns, run < described["runs"], False)
+            (number, 0, 0, 0, ns, ns, True, False, *[0 if run else described["bytes"]] * 3)
             for run, ns in enumerate(durations)
         ]
         if described["accelerator_ns"]:
             ns = described["accelerator_ns"]
-            events.append((number, 0, 1, 0, ns, ns, False, True))
+            events.append((number, 0, 1, 0, ns, ns, False, True, 0, 0, 0))
     columns = [
-        "node",
-        "step",
-        "thread",
-        "start_ns",
-        "duration_ns",
-        "self_ns",
-        "is_run",
-        "accelerator",
+        *("node", "step", "thread", "start_ns", "duration_ns", "self_ns", "is_run", "accelerator"),
+        *("bytes", "peak_bytes", "residual_bytes"),
     ]
     table = pd.DataFrame(events, columns=columns)
     return Profile(
@@ -45,6 +40,12 @@ def profile(*nodes, notes=(), steps=1):
             dtype=object,
         ),
         events=table.astype({"node": "int32", "is_run": bool, "accelerator": bool}),
+        allocations=pd.DataFrame(
+            columns=[
+                *("event", "node", "device", "start_ns", "end_ns"),
+                *("bytes", "region", "shape", "dtype"),
+            ]
+        ),
         threads=pd.DataFrame(
             {"name": ["python", "stream"], "device": ["/host:CPU", "/device:GPU:0"]}
         ),

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -6,7 +7,7 @@ from build import node, profile
 from nbprof.display.html import MAX_ROWS
 
 SMALL = profile(
-    node("dense/MatMul", "MatMul", micros=1234.5, runs=3),
+    node("dense/MatMul", "MatMul", micros=1234.5, runs=3, size=1_048_576),
     node("dense/BiasAdd", "BiasAdd", micros=10.25, runs=3),
     node("head/MatMul", "MatMul", micros=2_000_000, accelerator_micros=1_500_000, runs=1500),
     node("loss", "Sum", micros=0),
@@ -46,6 +47,30 @@ def test_the_text_report_looks_as_tfprof_printed_it(golden, view):
 @pytest.mark.parametrize("view", ["op", "scope"])
 def test_the_html_report_is_a_plain_table(golden, view):
     golden.check(f"{view}.html", SMALL.view(view)._repr_mimebundle_()["text/html"])
+
+
+def test_bytes_that_are_zero_have_no_share_as_in_tfprof():
+    *_, bias, loss = SMALL.op(select="bytes,peak_bytes", order_by="name").text.splitlines()
+
+    assert bias.split()[1:] == [
+        "1.05MB",
+        "(100.00%,",
+        "100.00%),",
+        "1.05MB",
+        "(100.00%,",
+        "100.00%)",
+    ]
+    assert loss.split()[1:] == ["0B", "(0.00%,", "0.00%),", "0B", "(0.00%,", "0.00%)"]
+
+
+def test_memory_that_was_not_recorded_is_not_zero_anywhere():
+    built = profile(node("a", "A", micros=1))
+    unknown = replace(built, events=built.events.assign(bytes=float("nan")))
+
+    assert unknown.op(select="bytes").frame["bytes"].isna().all()
+    assert unknown.op(select="bytes").text.splitlines()[-1].split() == ["A", "n/a"]
+    assert "a (n/a/n/a)" in unknown.scope(select="bytes").text
+    assert ">n/a<" in unknown.op(select="bytes")._repr_mimebundle_()["text/html"]
 
 
 def test_the_header_says_what_was_profiled_and_what_it_cost():

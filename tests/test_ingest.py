@@ -37,8 +37,10 @@ def host_trace(*lines):
     )
 
 
-def read(*lines, trace=None):
-    capture = Capture(trace or host_trace(*lines), "In [1]", "by hand", 4_000, 1_000_000, 0)
+def read(*lines, trace=None, has_memory=False):
+    capture = Capture(
+        trace or host_trace(*lines), "In [1]", "by hand", 4_000, 1_000_000, 0, has_memory=has_memory
+    )
     return ingest.read(capture)
 
 
@@ -222,6 +224,73 @@ def test_kernels_on_a_gpus_streams_are_accelerator_time_of_the_op_that_launched_
     assert frame.loc["dense/Copy", "accelerator_micros"] == 5
     assert set(profile.threads["device"]) == {"/host:CPU", "/device:GPU:0"}
     assert profile.notes == ("4 µs of accelerator work carry no op's name and are in no row",)
+
+
+def allocate(start, address, size, **stats):
+    return span(
+        "MemoryAllocation",
+        start,
+        0,
+        **{
+            "allocator_name": "cpu",
+            "addr": address,
+            "requested_bytes": size,
+            "data_type": 1,
+            **stats,
+        },
+    )
+
+
+def free(start, address):
+    return span("MemoryDeallocation", start, 0, allocator_name="cpu", addr=address)
+
+
+def test_memory_is_charged_to_the_run_it_was_asked_for_in():
+    profile = read(
+        (
+            "t",
+            [
+                span("ExecutorState::Process", 0, 100, id=7),
+                op("a:A", 10, 20),
+                allocate(12, 1, 1000, region_type="temp"),
+                allocate(14, 2, 500, region_type="output", shape="[125]"),
+                free(16, 1),
+                allocate(18, 3, 700),
+                free(20, 3),
+                op("b:B", 40, 10),
+                allocate(42, 1, 64),
+            ],
+        ),
+        ("u", [free(60, 2)]),
+        has_memory=True,
+    )
+
+    frame = profile.scope(select="bytes,peak_bytes,residual_bytes").frame.set_index("name")
+    assert frame.loc["a", ["bytes", "peak_bytes", "residual_bytes"]].tolist() == [2200, 1500, 500]
+    assert frame.loc["b", ["bytes", "peak_bytes", "residual_bytes"]].tolist() == [64, 64, 64]
+    curve = profile.memory()
+    assert list(curve["live_bytes"]) == [1000, 1500, 500, 1200, 500, 564, 64]
+    assert curve.attrs["peak"] == {"cpu": {"micros": 15, "live_bytes": 1500}}
+    alive = profile.live_at_peak()
+    assert list(alive["op"]) == ["a", "a"]
+    assert list(alive["bytes"]) == [1000, 500]
+    assert list(alive["shape"]) == ["", "[125]"]
+    assert set(alive["dtype"]) == {"float32"}
+
+
+def test_memory_from_before_the_cell_is_not_invented():
+    profile = read(("t", [free(5, 9), allocate(10, 9, 8), free(20, 9)]), has_memory=True)
+
+    assert list(profile.memory()["live_bytes"]) == [8, 0]
+    assert list(profile.allocations["node"]) == [-1]
+
+
+def test_without_the_allocators_events_memory_is_not_recorded():
+    profile = read(("python", eager("MatMul", 0, 10)))
+
+    assert profile.op().frame["bytes"].isna().all()
+    assert profile.memory().empty
+    assert profile.live_at_peak().empty
 
 
 def test_input_pipelines_are_told_apart_from_the_model():

@@ -5,7 +5,9 @@ from nbprof.options import ViewOptions
 
 
 def test_the_defaults_are_those_of_a_captured_cell():
-    assert ViewOptions.parse({}) == ViewOptions(100, "micros", ("micros", "occurrence"), "all", {})
+    assert ViewOptions.parse({}) == ViewOptions(
+        100, "micros", ("bytes", "micros", "occurrence"), "all", {}
+    )
 
 
 def test_values_may_be_typed_text_or_python_objects():
@@ -23,14 +25,14 @@ def test_values_may_be_typed_text_or_python_objects():
         ("max_depth", "2.5", "-max_depth takes a whole number, not '2.5'."),
         ("max_depth", "nan", "-max_depth takes a number, not 'nan'."),
         ("max_depth", "inf", "-max_depth takes a whole number, not 'inf'."),
-        ("order_by", "size", "-order_by takes one of name, micros"),
-        ("order_by", "bytes", "nbprof does not have this column yet"),
-        ("select", "", "-select needs at least one of micros"),
+        ("order_by", "size", "-order_by takes one of name, bytes"),
+        ("order_by", "params", "nbprof does not have this column yet"),
+        ("select", "", "-select needs at least one of bytes"),
         ("select", 7, "-select takes column names, not 7."),
-        ("select", "micros,peak_bytes", "peak_bytes: nbprof does not have this column yet"),
+        ("select", "micros,float_ops", "float_ops: nbprof does not have this column yet"),
         ("step", "2", "nbprof cannot single out a step yet"),
         ("show_name_regexes", ".*", "option of tfprof that nbprof does not have yet"),
-        ("min_bytes", "1", "option of tfprof that nbprof does not have yet"),
+        ("min_params", "1", "option of tfprof that nbprof does not have yet"),
         ("ordr_by", "micros", "did you mean -order_by?"),
         ("zzz", "1", "there is no option -zzz; there is -max_depth"),
     ],

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from nbprof.units import format_count, format_micros, format_seconds
+from nbprof.units import format_bytes, format_count, format_micros, format_seconds
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,22 @@ def test_counts_carry_decimal_suffixes(count, text):
     assert format_count(count) == text
 
 
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0B"),
+        (999, "999B"),
+        (1280, "1.28KB"),
+        (999_999, "1000.00KB"),
+        (1_234_567_890, "1234.57MB"),
+    ],
+)
+def test_memory_reads_as_tfprof_writes_it(size, text):
+    assert format_bytes(size) == text
+
+
 def test_what_was_not_recorded_is_never_written_as_a_number():
-    assert format_count(math.nan) == format_micros(math.nan) == "n/a"
+    assert format_count(math.nan) == format_micros(math.nan) == format_bytes(math.nan) == "n/a"
 
 
 @pytest.mark.parametrize(

@@ -26,3 +26,5 @@ class Capture:
     function_def: Callable[[str], Any] = _no_function
     """Gives the FunctionDef of a function by its name, or None."""
     notes: tuple[str, ...] = ()
+    has_memory: bool = False
+    """Whether allocations were recorded."""

@@ -209,10 +209,30 @@ def function_def(name: str) -> Any:
         return None
 
 
+@contextmanager
+def allocations_recorded() -> Iterator[bool]:
+    """Have CPU allocations traced in the block; gives False where that is not possible."""
+    library = _library()
+    before = allocator_statistics_on()
+    if library is None or before is None:
+        yield False
+        return
+    library["_ZN3tsl23EnableCPUAllocatorStatsEv"]()
+    try:
+        yield True
+    finally:
+        if not before:
+            library["_ZN3tsl24DisableCPUAllocatorStatsEv"]()
+
+
 def allocator_statistics_on() -> bool | None:
     """Tell whether the CPU allocator keeps statistics; None where it cannot be asked."""
     library = _library()
+    if library is None:
+        return None
     try:
-        return bool(library["_ZN3tsl24CPUAllocatorStatsEnabledEv"]()) if library else None
+        is_on = library["_ZN3tsl24CPUAllocatorStatsEnabledEv"]
     except AttributeError:
         return None
+    is_on.restype = ctypes.c_bool
+    return bool(is_on())

@@ -12,6 +12,9 @@ from nbprof.capture.capture import Capture
 from nbprof.errors import NbprofError
 from nbprof.units import format_seconds
 
+MEMORY_LOST = (
+    "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
+)
 CHEAP_OPS_LOST = (
     "this TensorFlow does not let nbprof record cheap ops once they are warm: run counts and "
     "times are lower bounds"
@@ -31,6 +34,7 @@ class Recorder:
         self._session: Any = None
         self._kept: list[Any] = []
         self._paused_ns = 0
+        self._has_memory = False
         self._how = "nothing recorded"
         self._cleanup = ExitStack()
 
@@ -71,6 +75,7 @@ class Recorder:
             self._cost_ns,
             self._function_def,
             tuple(self._notes),
+            self._has_memory,
         )
 
     def _import_tensorflow(self) -> bool:
@@ -97,6 +102,9 @@ class Recorder:
         running = compat.running_profiler()
         if running:
             raise NbprofError(_refusal(running))
+        self._has_memory = self._cleanup.enter_context(compat.allocations_recorded())
+        if not self._has_memory:
+            self._notes.append(MEMORY_LOST)
         folder = self._cleanup.enter_context(
             tempfile.TemporaryDirectory(prefix="nbprof-", ignore_cleanup_errors=True)
         )

@@ -94,7 +94,7 @@ def _self_and_total(column: "Column", metric: str, row: dict[Any, Any]) -> str:
 
 def _bar(number: str, percent: float) -> str:
     """Put a number into a cell with a bar behind it; nothing is drawn for next to nothing."""
-    if percent < 0.05:
+    if not percent >= 0.05:
         return f"<td>{number}</td>"
     tint = f"linear-gradient(to right,rgba(66,133,244,.28) {percent:.1f}%,transparent 0)"
     return f'<td style="background:{tint}">{number} <small>({percent:.1f}%)</small></td>'

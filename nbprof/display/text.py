@@ -1,6 +1,7 @@
 """A View as tfprof printed it: header, `Profile:`, legend, rows, and nothing after."""
 
 from collections.abc import Iterator
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
         return f"{row['run_count']}|{row['defined_count']}".rjust(10)
     (metric,) = column.metrics
     own, below = row[f"{metric}_percent"], row[f"{metric}_accumulated_percent"]
+    if isnan(own):
+        return column.format(row[metric]).rjust(30)
+    if column.no_share_of_zero and not row[metric]:
+        below = 0.0
     return f"{column.format(row[metric])} ({below:.2f}%, {own:.2f}%)".rjust(30)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.ingest.kinds import split
+from nbprof.ingest.nesting import NONE
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def add_kernels(space: "XSpace", steps: "Steps", runs: "Runs") -> tuple["Runs", 
     added = replace(
         runs,
         nodes=nodes,
+        event=np.concatenate((runs.event, np.full(len(event), NONE))),
         node=np.concatenate((runs.node, node)),
         step=np.concatenate((runs.step, steps.at(space.start_ps[event]))),
         line=np.concatenate((runs.line, space.line[event])),

@@ -40,6 +40,8 @@ class Kind(IntEnum):
     """A call of a function compiled by XLA, with compiling it when that is due."""
     EXECUTABLE = 13
     """Inside COMPILED: the execution alone."""
+    ALLOCATION = 14
+    DEALLOCATION = 15
 
 
 NAMES = {
@@ -52,6 +54,8 @@ NAMES = {
     b"IteratorGetNextOp::DoCompute": Kind.WAIT,
     b"InstantiatedCapturedFunction::Run": Kind.WAIT,
     b"InstantiatedCapturedFunction::RunWithBorrowedArgs": Kind.WAIT,
+    b"MemoryAllocation": Kind.ALLOCATION,
+    b"MemoryDeallocation": Kind.DEALLOCATION,
     b"CpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
     b"GpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
 }

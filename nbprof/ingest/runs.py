@@ -34,6 +34,8 @@ class Runs:
 
     nodes: list[tuple[str, str, str]]
     """(function it was run for, executed name, op type), each once."""
+    event: Rows
+    """The host event it was, NONE for work on an accelerator."""
     node: Rows
     """Which of `nodes` ran."""
     step: Rows
@@ -74,6 +76,7 @@ def find_runs(host: "HostEvents", steps: "Steps") -> Runs:
     step = np.where(step != NONE, step, steps.at(host.start[event]))
     return Runs(
         nodes,
+        event,
         node,
         step,
         host.line[event],

@@ -8,6 +8,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from nbprof._profile import Profile
 
+MEMORY = ("bytes", "peak_bytes", "residual_bytes")
+
 Metrics = dict[str, npt.NDArray[np.float64]]
 
 
@@ -25,6 +27,7 @@ def per_node(profile: "Profile") -> Metrics:
         "micros": cpu_micros + accelerator_micros,
         "accelerator_micros": accelerator_micros,
         "cpu_micros": cpu_micros,
+        **{name: _sums(node, events[name].to_numpy(), count) for name in MEMORY},
         "run_count": _sums(node, events["is_run"].to_numpy(), count),
         "defined_count": np.ones(count),
     }

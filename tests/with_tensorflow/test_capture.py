@@ -248,6 +248,50 @@ def test_threads_of_the_cell_are_seen():
     assert runs(profiled(body))["MatMul"] == 4
 
 
+def memory_of(profile, op_type):
+    frame = profile.op(select="bytes,peak_bytes,residual_bytes").frame.set_index("name")
+    return frame.loc[op_type, ["bytes", "peak_bytes", "residual_bytes"]].tolist()
+
+
+def test_an_eager_matmul_asks_for_its_product():
+    x = tf.ones([512, 512])
+
+    profile = profiled(lambda: tf.matmul(x, x))
+
+    assert memory_of(profile, "MatMul") == [512 * 512 * 4] * 3
+
+
+FORTY_EIGHT_MIB = 48 * 2**20
+
+
+def test_memory_of_a_large_tensor_is_exact_whether_it_is_kept_or_reduced():
+    kept = []
+    shape = [FORTY_EIGHT_MIB // 4]
+    keep = tf.function(lambda: tf.random.uniform(shape))
+    reduce = tf.function(lambda: tf.reduce_sum(tf.random.uniform(shape)))
+    keep()
+    reduce()
+
+    keeping = profiled(lambda: kept.append(keep()))
+    reducing = profiled(lambda: kept.append(reduce()))
+
+    for profile in (keeping, reducing):
+        assert memory_of(profile, "RandomUniform") == [FORTY_EIGHT_MIB] * 3
+        assert profile.live_at_peak()["op_type"][0] == "RandomUniform"
+        assert profile.live_at_peak()["shape"][0] == f"[{shape[0]}]"
+    assert abs(keeping.memory()["live_bytes"].iloc[-1] - FORTY_EIGHT_MIB) < 1000
+    assert abs(reducing.memory()["live_bytes"].iloc[-1]) < 1000
+
+
+def test_where_the_allocator_switch_is_missing_memory_is_not_recorded(monkeypatch):
+    monkeypatch.setattr("nbprof.capture.compat.allocator_statistics_on", lambda: None)
+
+    profile = profiled(lambda: tf.ones([2]))
+
+    assert profile.op().frame["bytes"].isna().all()
+    assert any("memory was not recorded" in note for note in profile.notes)
+
+
 def test_events_lie_within_the_cell():
     x = tf.ones([8, 8])
 

@@ -1,0 +1,104 @@
+"""The tables of a Profile, made from what was found in a trace; times become ns since the cell."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nbprof.ingest.allocations import NEVER, Allocations, per_run
+from nbprof.ingest.dtypes import NAMES
+from nbprof.ingest.host import HostEvents
+from nbprof.ingest.kinds import Kind
+from nbprof.ingest.names import Functions, tell_apart
+from nbprof.ingest.nesting import NONE, Rows
+from nbprof.ingest.runs import Runs
+from nbprof.ingest.steps import Steps
+from nbprof.ingest.xspace import XSpace
+
+MEMORY = ("bytes", "peak_bytes", "residual_bytes")
+
+
+def node_table(runs: Runs, function_def: Callable[[str], Any]) -> pd.DataFrame:
+    """Name the nodes as their functions do."""
+    functions = Functions(function_def)
+    own = [functions.resolve(function, name) for function, name, _ in runs.nodes]
+    op_types = [op_type for _, _, op_type in runs.nodes]
+    return pd.DataFrame({"name": tell_apart(own), "op_type": op_types}, dtype=object)
+
+
+def event_table(
+    runs: Runs, thread: Rows, allocations: Allocations | None, origin_ns: int
+) -> pd.DataFrame:
+    """List the op runs; without allocations, their memory is not recorded."""
+    memory: dict[str, Any] = dict.fromkeys(MEMORY, np.nan)
+    if allocations is not None:
+        memory = {name: sums.astype(float) for name, sums in per_run(allocations, runs).items()}
+    return pd.DataFrame(
+        {
+            "node": runs.node.astype(np.int32),
+            "step": runs.step.astype(np.int32),
+            "thread": thread.astype(np.int32),
+            "start_ns": runs.start // 1000 + origin_ns,
+            "duration_ns": runs.duration // 1000,
+            "self_ns": runs.own // 1000,
+            "is_run": runs.is_run,
+            "accelerator": runs.accelerator,
+            **memory,
+        }
+    )
+
+
+def allocation_table(
+    space: XSpace, runs: Runs, allocations: Allocations | None, origin_ns: int
+) -> pd.DataFrame:
+    """List the allocations."""
+    made = allocations or _none()
+    texts = np.array([text.decode("utf-8", "replace") for text in space.strings], dtype=object)
+    end_ns = (made.end // 1000 + origin_ns).astype(float)
+    return pd.DataFrame(
+        {
+            "event": made.run,
+            "node": np.where(made.run == NONE, NONE, np.append(runs.node, NONE)[made.run]),
+            "device": texts[made.allocator],
+            "start_ns": made.start // 1000 + origin_ns,
+            "end_ns": np.where(made.end == NEVER, np.nan, end_ns),
+            "bytes": made.size,
+            "region": texts[made.region],
+            "shape": texts[made.shape],
+            "dtype": np.array([NAMES.get(number, "") for number in made.dtype], dtype=object),
+        }
+    )
+
+
+def _none() -> Allocations:
+    rows, numbers = np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.int64)
+    return Allocations(rows, numbers, numbers, numbers, rows, rows, rows, numbers)
+
+
+def thread_table(space: XSpace, lines: list[int]) -> pd.DataFrame:
+    """Name the threads and streams."""
+    names = [space.line_name[line] for line in lines]
+    devices = [space.plane_names[space.line_plane[line]] for line in lines]
+    return pd.DataFrame({"name": names, "device": devices}, dtype=object)
+
+
+def step_table(host: HostEvents, steps: Steps, origin_ns: int) -> pd.DataFrame:
+    """List the steps."""
+    strings = host.space.strings
+    called = host.text("tf_function_call")[steps.event]
+    names = [
+        "Session.run"
+        if host.kind[event] == Kind.SESSION_RUN
+        else strings[host.space.name[host.row[event]]].decode("utf-8", "replace")
+        for event in steps.event
+    ]
+    return pd.DataFrame(
+        {
+            "step": np.arange(len(steps.event)),
+            "start_micros": steps.start / 1e6 + origin_ns / 1e3,
+            "micros": (steps.end - steps.start) / 1e6,
+            "function": pd.Series(names, dtype=object),
+            "traced": np.array([strings[row].startswith(b"traced") for row in called], dtype=bool),
+        }
+    )

@@ -1,0 +1,49 @@
+"""Memory over time: the live bytes of each device, and what was alive at their peak."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from nbprof._profile import Profile
+
+
+def live_bytes(profile: "Profile") -> pd.DataFrame:
+    """Add up allocations and releases in the order of time."""
+    made = profile.allocations
+    freed = made[made["end_ns"].notna()]
+    changes = pd.DataFrame(
+        {
+            "micros": np.concatenate((made["start_ns"], freed["end_ns"])) / 1e3,
+            "device": pd.concat((made["device"], freed["device"])).to_numpy(),
+            "change": np.concatenate((made["bytes"], -freed["bytes"])),
+        }
+    )
+    changes = changes.sort_values("micros", kind="stable", ignore_index=True)
+    changes["live_bytes"] = changes.groupby("device")["change"].cumsum()
+    curve = changes[["micros", "device", "live_bytes"]]
+    peaks = curve.loc[curve.groupby("device")["live_bytes"].idxmax()]
+    curve.attrs["peak"] = {
+        row.device: {"micros": row.micros, "live_bytes": row.live_bytes}
+        for row in peaks.itertuples()
+    }
+    return curve
+
+
+def live_at_peak(profile: "Profile") -> pd.DataFrame:
+    """List the allocations that were alive when their device reached its peak."""
+    made = profile.allocations
+    peaks = live_bytes(profile).attrs["peak"]
+    moment = made["device"].map({device: peak["micros"] * 1e3 for device, peak in peaks.items()})
+    alive = made[(made["start_ns"] <= moment) & ~(made["end_ns"] <= moment)]
+    nodes = profile.nodes.reindex(alive["node"])
+    rows = pd.DataFrame(
+        {
+            "op": nodes["name"].to_numpy(),
+            "op_type": nodes["op_type"].to_numpy(),
+            **{name: alive[name].to_numpy() for name in ("shape", "dtype", "bytes", "device")},
+            "source": None,
+        }
+    )
+    return rows.sort_values("bytes", ascending=False, kind="stable", ignore_index=True)
