@@ -8,7 +8,7 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from nbprof.columns import COLUMNS
 from nbprof.columns import NOT_YET as COLUMNS_NOT_YET
@@ -22,7 +22,8 @@ class ViewOptions:
     max_depth: int = 100
     order_by: str = "micros"
     select: tuple[str, ...] = ("bytes", "micros", "occurrence")
-    step: str = "all"
+    step: int | Literal["all"] = "all"
+    """One step, -1 for the average over the steps in which a node ran, or the whole cell."""
     minimum: Mapping[str, float] = field(default_factory=dict)
     """`{column: least value}` from the `-min_*` options."""
 
@@ -93,13 +94,13 @@ def _parse_select(name: str, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
-def _parse_step(name: str, value: object) -> str:
-    if value != "all":
-        raise NbprofError(
-            f"-{name} {value}: nbprof cannot single out a step yet; -step all, the whole cell, "
-            "is what it shows."
-        )
-    return "all"
+def _parse_step(name: str, value: object) -> int | Literal["all"]:
+    if value == "all":
+        return "all"
+    step = _parse_whole(name, value)
+    if step < -1:
+        raise NbprofError(f"-{name} takes a step's number, -1 for their average, or all.")
+    return step
 
 
 OPTIONS = {
@@ -114,7 +115,12 @@ OPTIONS = {
     "select": Option(
         "COLUMN,…", "show these columns, separated by commas", _parse_select, tuple(COLUMNS)
     ),
-    "step": Option("all", "the steps to add up; for now always the whole cell", _parse_step),
+    "step": Option(
+        "N",
+        "show one step, -1 the average over the steps in which a node ran, or all of them",
+        _parse_step,
+        ("all", "-1"),
+    ),
     **{
         f"min_{column.name}": Option(
             "N", f"hide rows whose {column.title.partition(' (')[0]} is less", _parse_number

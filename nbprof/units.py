@@ -35,7 +35,7 @@ def format_count(count: float) -> str:
         return NOT_RECORDED
     for limit, divisor, suffix in ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "m")):
         if count < limit:
-            return f"{count / divisor:.2f}{suffix}" if suffix else f"{count:.0f}"
+            return f"{count / divisor:.2f}{suffix}" if suffix else f"{count:.4g}"
     return f"{count / 1e9:.2f}b"
 
 

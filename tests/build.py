@@ -5,7 +5,7 @@ import pandas as pd
 from nbprof._profile import Profile, Recording
 
 
-def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0):
+def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0, step=0):
     """Describe a node that ran `runs` times, the first time for all of `micros`."""
     return {
         "name": name,
@@ -14,16 +14,29 @@ def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0):
         "accelerator_ns": round(accelerator_micros * 1000),
         "runs": runs,
         "bytes": size,
+        "step": step,
     }
 
 
 def profile(*nodes, notes=(), steps=1):
-    """Make a Profile of these nodes."""
+    """Make a Profile of these nodes; a node given twice ran twice."""
     events = []
-    for number, described in enumerate(nodes):
+    names = list(dict.fromkeys((n["name"], n["op_type"]) for n in nodes))
+    for described in nodes:
+        number = names.index((described["name"], described["op_type"]))
         durations = [described["cpu_ns"]] + [0] * (described["runs"] - 1)
         events += [
-            (number, 0, 0, 0, ns, ns, True, False, *[0 if run else described["bytes"]] * 3)
+            (
+                number,
+                described["step"],
+                0,
+                0,
+                ns,
+                ns,
+                True,
+                False,
+                *[0 if run else described["bytes"]] * 3,
+            )
             for run, ns in enumerate(durations)
         ]
         if described["accelerator_ns"]:
@@ -36,7 +49,7 @@ def profile(*nodes, notes=(), steps=1):
     table = pd.DataFrame(events, columns=columns)
     return Profile(
         nodes=pd.DataFrame(
-            {"name": [n["name"] for n in nodes], "op_type": [n["op_type"] for n in nodes]},
+            {"name": [name for name, _ in names], "op_type": [op_type for _, op_type in names]},
             dtype=object,
         ),
         events=table.astype({"node": "int32", "is_run": bool, "accelerator": bool}),

@@ -96,6 +96,43 @@ def test_an_op_that_is_also_a_scope_is_one_row():
     assert list(frame["total_micros"]) == [3, 3, 2]
 
 
+TWO_STEPS = profile(
+    node("a", "A", micros=10, size=100, runs=2, step=0),
+    node("a", "A", micros=20, size=300, runs=1, step=1),
+    node("b", "B", micros=7, step=1),
+    steps=2,
+)
+
+
+def test_a_step_can_be_singled_out():
+    first, second = (TWO_STEPS.op(step=step).frame.set_index("name") for step in (0, "1"))
+
+    assert list(first["micros"]) == [10, 0]
+    assert list(second.loc[["A", "B"], "micros"]) == [20, 7]
+    assert list(second.loc[["A", "B"], "run_count"]) == [1, 1]
+
+
+def test_the_average_is_over_the_steps_in_which_a_node_ran():
+    frame = TWO_STEPS.op(step=-1, select="bytes,micros,occurrence").frame.set_index("name")
+
+    assert list(frame.loc["A", ["micros", "bytes", "run_count"]]) == [15, 200, 1.5]
+    assert frame.loc["B", "micros"] == 7
+    assert "1.50|1" in TWO_STEPS.op(step=-1).text
+
+
+def test_the_steps_add_up_to_the_cell():
+    whole = TWO_STEPS.scope().frame["total_micros"][0]
+
+    assert sum(TWO_STEPS.scope(step=step).frame["total_micros"][0] for step in (0, 1)) == whole
+
+
+def test_a_step_that_is_not_there_is_refused_with_those_that_are():
+    with pytest.raises(NbprofError, match="there is no step 2; steps are 0 to 1, -1 or all"):
+        TWO_STEPS.op(step=2)
+    with pytest.raises(NbprofError, match="steps are only 0"):
+        SMALL.op(step=1)
+
+
 def test_an_unknown_view_is_refused_with_the_ones_there_are():
     with pytest.raises(NbprofError, match="there is no view 'kernel' yet; there is op, scope"):
         SMALL.view("kernel")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from nbprof.display.text import title
+from nbprof.display.text import plain_count, title
 
 if TYPE_CHECKING:
     from nbprof.columns import Column
@@ -73,7 +73,7 @@ def _row(view: "View", row: dict[Any, Any]) -> str:
 
 def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
     if len(column.metrics) == 2:
-        return f"<td>{row['run_count']:,}|{row['defined_count']:,}</td>"
+        return f"<td>{'|'.join(plain_count(row[metric]) for metric in column.metrics)}</td>"
     (metric,) = column.metrics
     return _bar(column.format(row[metric]), row[f"{metric}_percent"])
 

@@ -40,7 +40,7 @@ def _op_rows(view: "View") -> Iterator[str]:
 
 def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
     if len(column.metrics) == 2:
-        return f"{row['run_count']}|{row['defined_count']}".rjust(10)
+        return "|".join(plain_count(row[metric]) for metric in column.metrics).rjust(10)
     (metric,) = column.metrics
     own, below = row[f"{metric}_percent"], row[f"{metric}_accumulated_percent"]
     if isnan(own):
@@ -48,6 +48,11 @@ def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
     if column.no_share_of_zero and not row[metric]:
         below = 0.0
     return f"{column.format(row[metric])} ({below:.2f}%, {own:.2f}%)".rjust(30)
+
+
+def plain_count(count: float) -> str:
+    """Write a count in full; an average keeps two decimals."""
+    return f"{count:.0f}" if count == int(count) else f"{count:.2f}"
 
 
 def _tree_rows(view: "View") -> Iterator[str]:

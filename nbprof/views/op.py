@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.columns import COLUMNS, Column, selected
-from nbprof.views.measure import Metrics, add_up, per_node
+from nbprof.views.measure import Metrics, add_up, per_node, whole
 from nbprof.views.view import View
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ COUNTS = COLUMNS["occurrence"].metrics
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Group the nodes by op type, heaviest first."""
     names, group = np.unique(profile.nodes["op_type"].to_numpy(dtype=str), return_inverse=True)
-    rows = add_up(per_node(profile), group, len(names))
+    rows = add_up(per_node(profile, options.step), group, len(names))
     order = _order(rows, options.order_by)
     names = names[order]
     rows = {metric: values[order] for metric, values in rows.items()}
@@ -53,7 +53,7 @@ def _shown(rows: Metrics, running: Metrics, options: "ViewOptions") -> npt.NDArr
 
 def _frame_columns(column: Column, rows: Metrics, running: Metrics) -> dict[str, Any]:
     if column.metrics == COUNTS:
-        return {metric: rows[metric].astype(np.int64) for metric in COUNTS}
+        return {metric: whole(rows[metric]) for metric in COUNTS}
     (metric,) = column.metrics
     total = running[metric][0] if len(running[metric]) else 0.0
     share = 100.0 / total if total else 0.0

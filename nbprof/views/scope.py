@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Build the tree of scopes; a missing prefix becomes a row without cost of its own."""
     columns = selected(options.select)
-    scopes = _scopes(profile)
+    scopes = _scopes(profile, options)
     return View(
         "scope",
         tree.frame(scopes, options, columns),
@@ -28,13 +28,13 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
     )
 
 
-def _scopes(profile: "Profile") -> tree.Tree:
+def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     node_paths = [tuple(name.split("/")) for name in profile.nodes["name"]]
     # Sorting by parts, not by text, puts each scope directly before what is below it.
     paths = sorted({path[:end] for path in node_paths for end in range(1, len(path) + 1)})
     place = {path: row for row, path in enumerate(paths)}
     parent = np.array([place.get(path[:-1], -1) for path in paths], dtype=np.intp)
     group = np.array([place[path] for path in node_paths], dtype=np.intp)
-    metrics = add_up(per_node(profile), group, len(paths))
+    metrics = add_up(per_node(profile, options.step), group, len(paths))
     metrics["defined_count"] = np.maximum(metrics["defined_count"], 1)  # tfprof counts folders too
     return tree.Tree(["/".join(path) for path in paths], parent, metrics)

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from nbprof.views.measure import whole
+
 if TYPE_CHECKING:
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
@@ -52,7 +54,7 @@ def frame(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> 
         top = totals[metric][level == 0].sum()
         data[f"total_{metric}"] = np.concatenate(([top], totals[metric][rows]))
         if metric.endswith("_count"):
-            data[f"total_{metric}"] = data[f"total_{metric}"].astype(np.int64)
+            data[f"total_{metric}"] = whole(data[f"total_{metric}"])
     return pd.DataFrame(data)
 
 
