@@ -39,11 +39,15 @@ class Profile:
     events: "pd.DataFrame"
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
-    further work of a run that is counted elsewhere), `accelerator`, and `bytes`, `peak_bytes`,
+    further work of a run that is counted elsewhere), `accelerator`, `stack` (of the Python that
+    made or ran it, -1: not known), and `bytes`, `peak_bytes`,
     `residual_bytes` (NaN where memory was not recorded)."""
     allocations: "pd.DataFrame"
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
+    frames: "pd.DataFrame"
+    """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
+    cell), `line`, `function`, `source`."""
     threads: "pd.DataFrame"
     """A row per thread or stream that ran ops: `name`, `device`."""
     steps: "pd.DataFrame"
@@ -82,6 +86,10 @@ class Profile:
     def scope(self, **options: object) -> "View":
         """Show the tree of name scopes."""
         return self.view("scope", **options)
+
+    def code(self, **options: object) -> "View":
+        """Show the tree of the Python lines that made or ran the ops."""
+        return self.view("code", **options)
 
     def memory(self) -> "pd.DataFrame":
         """Follow the live bytes over time: `micros`, `device`, `live_bytes`.

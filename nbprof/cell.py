@@ -68,6 +68,12 @@ def number(shell: "InteractiveShell") -> int:
     return count
 
 
+def cell_names(shell: "InteractiveShell") -> dict[str, str]:
+    """Give the names of all cells run so far, by the files they were compiled as."""
+    numbers: dict[str, int] = shell.compile._filename_map
+    return {file: f"In [{number}]" for file, number in numbers.items()}
+
+
 def _on_screen_lines(shell: "InteractiveShell", magic: str, line: str, body: str) -> str:
     """Transform the body, keeping every line where the user sees it."""
     blank = 0

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 MAGIC = "tfprof"
 COMMANDS = (f"%{MAGIC}", f"%%{MAGIC}")
-VIEWS = ("op", "scope")
-NOT_YET = ("graph", "code", "layer", "advise", "set", "help", "limit", "light", "explore", "from")
+VIEWS = ("op", "scope", "code")
+NOT_YET = ("graph", "layer", "advise", "set", "help", "limit", "light", "explore", "from")
 OWN_FLAGS = {
     "o": ("NAME", "bind the View to this name and still show it"),
     "q": ("", "show nothing"),

@@ -1,5 +1,6 @@
 """Profile a stretch of code: capture, then ingest. The magic and plain Python come in here."""
 
+import sys
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     def __enter__(self) -> "ProfiledRun":
         from nbprof.capture.trace import Recorder
 
-        self._recorder = Recorder(self._what)
+        self._recorder = Recorder(self._what, _cell_names())
         self._recorder.start()
         return self
 
@@ -48,6 +49,17 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         if self._profile is None:
             raise NbprofError("there is no profile yet: the profiled block has not ended.")
         return self._profile
+
+
+def _cell_names() -> dict[str, str]:
+    """Give the names of the notebook's cells by their files, if this is a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
+        return {}
+    from nbprof.cell import cell_names
+
+    return cell_names(shell)
 
 
 def last() -> "Profile | None":

@@ -4,61 +4,40 @@ import pandas as pd
 
 from nbprof._profile import Profile, Recording
 
+EVENT = {
+    **{"step": 0, "thread": 0, "start_ns": 0, "duration_ns": 0, "self_ns": 0, "is_run": True},
+    **{"accelerator": False, "stack": -1, "bytes": 0.0, "peak_bytes": 0.0, "residual_bytes": 0.0},
+}
+ALLOCATION = ("event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype")
+FRAME = ("stack", "file", "line", "function", "source")
 
-def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0, step=0):
-    """Describe a node that ran `runs` times, the first time for all of `micros`."""
+
+def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0, step=0, stack=()):
+    """Describe a node that ran `runs` times, the first time for all of `micros` and `size`."""
     return {
         "name": name,
         "op_type": op_type,
         "cpu_ns": round((micros - accelerator_micros) * 1000),
         "accelerator_ns": round(accelerator_micros * 1000),
         "runs": runs,
-        "bytes": size,
+        "bytes": float(size),
         "step": step,
+        "stack": stack,
     }
 
 
 def profile(*nodes, notes=(), steps=1):
     """Make a Profile of these nodes; a node given twice ran twice."""
-    events = []
     names = list(dict.fromkeys((n["name"], n["op_type"]) for n in nodes))
-    for described in nodes:
-        number = names.index((described["name"], described["op_type"]))
-        durations = [described["cpu_ns"]] + [0] * (described["runs"] - 1)
-        events += [
-            (
-                number,
-                described["step"],
-                0,
-                0,
-                ns,
-                ns,
-                True,
-                False,
-                *[0 if run else described["bytes"]] * 3,
-            )
-            for run, ns in enumerate(durations)
-        ]
-        if described["accelerator_ns"]:
-            ns = described["accelerator_ns"]
-            events.append((number, 0, 1, 0, ns, ns, False, True, 0, 0, 0))
-    columns = [
-        *("node", "step", "thread", "start_ns", "duration_ns", "self_ns", "is_run", "accelerator"),
-        *("bytes", "peak_bytes", "residual_bytes"),
-    ]
-    table = pd.DataFrame(events, columns=columns)
+    stacks = list(dict.fromkeys(n["stack"] for n in nodes if n["stack"]))
+    events = [event for described in nodes for event in _events(described, names, stacks)]
+    frames = [(number, *frame, "") for number, stack in enumerate(stacks) for frame in stack]
+    types = {name: type(value) for name, value in EVENT.items()}
     return Profile(
-        nodes=pd.DataFrame(
-            {"name": [name for name, _ in names], "op_type": [op_type for _, op_type in names]},
-            dtype=object,
-        ),
-        events=table.astype({"node": "int32", "is_run": bool, "accelerator": bool}),
-        allocations=pd.DataFrame(
-            columns=[
-                *("event", "node", "device", "start_ns", "end_ns"),
-                *("bytes", "region", "shape", "dtype"),
-            ]
-        ),
+        nodes=pd.DataFrame(names, columns=["name", "op_type"], dtype=object),
+        events=pd.DataFrame(events, columns=["node", *EVENT]).astype({"node": int, **types}),
+        allocations=pd.DataFrame(columns=ALLOCATION),
+        frames=pd.DataFrame(frames, columns=FRAME),
         threads=pd.DataFrame(
             {"name": ["python", "stream"], "device": ["/host:CPU", "/device:GPU:0"]}
         ),
@@ -74,3 +53,23 @@ def profile(*nodes, notes=(), steps=1):
         recording=Recording("In [1]", "a profile made by hand", 2_500_000, 1_000_000),
         notes=notes,
     )
+
+
+def _events(described, names, stacks):
+    """Make the events of one described node."""
+    common = {
+        **EVENT,
+        "node": names.index((described["name"], described["op_type"])),
+        "step": described["step"],
+        "stack": stacks.index(described["stack"]) if described["stack"] else -1,
+    }
+    cpu_ns, size = described["cpu_ns"], described["bytes"]
+    memory = {"bytes": size, "peak_bytes": size, "residual_bytes": size}
+    yield {**common, **memory, "duration_ns": cpu_ns, "self_ns": cpu_ns}
+    yield from [common] * (described["runs"] - 1)
+    if described["accelerator_ns"]:
+        ns = described["accelerator_ns"]
+        yield {
+            **common,
+            **{"thread": 1, "duration_ns": ns, "self_ns": ns, "is_run": False, "accelerator": True},
+        }

@@ -2,8 +2,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import nbprof
+from nbprof import views
 from nbprof.errors import NbprofError
-from nbprof.magics import MAGIC, NbprofMagics, parse_line
+from nbprof.magics import MAGIC, VIEWS, NbprofMagics, parse_line
 from nbprof.options import OPTIONS, ViewOptions
 
 
@@ -51,8 +52,8 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
     ("line", "sentence"),
     [
         ("-orderby micros", "there is no option -orderby; did you mean -order_by?"),
-        ("ops", "there is no view 'ops'; there is op, scope."),
-        ("graph", "nbprof does not have 'graph' yet; there is op, scope."),
+        ("ops", "there is no view 'ops'; there is op, scope, code."),
+        ("graph", "nbprof does not have 'graph' yet; there is op, scope, code."),
         ("-limit 5", "nbprof does not have -limit yet"),
         ("-trim_name_regexes x", "-trim_name_regexes is an option of tfprof"),
         ("-max_depth", "-max_depth needs a value behind it."),
@@ -71,6 +72,10 @@ def test_a_line_that_cannot_be_read_is_refused_in_a_sentence(line, sentence):
         parse_line(line)
 
     assert sentence in str(refused.value)
+
+
+def test_the_magic_offers_the_views_there_are():
+    assert tuple(views.VIEWS) == VIEWS
 
 
 def test_the_help_is_made_from_the_table_of_options():

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "units": set(),
     "errors": set(),
     "cell": set(),
-    "run": {"capture.trace", "ingest", "_profile"},
+    "run": {"capture.trace", "ingest", "_profile", "cell"},
     "magics": {"cell", "run", "views", "_profile"},
     "__init__": {"run", "magics"},
 }

@@ -96,6 +96,35 @@ def test_an_op_that_is_also_a_scope_is_one_row():
     assert list(frame["total_micros"]) == [3, 3, 2]
 
 
+MAIN = ("In [3]", 9, "<module>")
+HELPED = profile(
+    node("a", "MatMul", micros=5, stack=(MAIN, ("/home/me/train.py", 4, "build_the_whole_model"))),
+    node("b", "Relu", micros=3, stack=(MAIN,)),
+    node("a", "MatMul", micros=2, stack=(("In [3]", 7, "<module>"),)),
+    node("c", "_Arg", micros=1),
+)
+
+
+def test_code_rows_are_lines_under_the_lines_that_called_them():
+    frame = HELPED.code().frame
+
+    assert list(frame["name"]) == [
+        *("_TFProfRoot", "In [3]:9:<module>", "train.py:4:build_the_whole_m..."),
+        *("In [3]:7:<module>", "no Python line known"),
+    ]
+    assert list(frame["depth"]) == [0, 1, 2, 1, 1]
+    assert list(frame["total_micros"]) == [11, 8, 5, 2, 1]
+    assert list(frame["micros"])[1:] == [3, 5, 2, 1]
+
+
+def test_a_node_that_ran_from_two_lines_counts_on_both():
+    frame = HELPED.code(select="occurrence").frame.set_index("name")
+
+    assert frame.loc["In [3]:7:<module>", "run_count"] == 1
+    assert frame.loc["train.py:4:build_the_whole_m...", "run_count"] == 1
+    assert frame.loc["_TFProfRoot", "total_run_count"] == 4
+
+
 TWO_STEPS = profile(
     node("a", "A", micros=10, size=100, runs=2, step=0),
     node("a", "A", micros=20, size=300, runs=1, step=1),
@@ -134,7 +163,9 @@ def test_a_step_that_is_not_there_is_refused_with_those_that_are():
 
 
 def test_an_unknown_view_is_refused_with_the_ones_there_are():
-    with pytest.raises(NbprofError, match="there is no view 'kernel' yet; there is op, scope"):
+    with pytest.raises(
+        NbprofError, match="there is no view 'kernel' yet; there is op, scope, code"
+    ):
         SMALL.view("kernel")
 
 

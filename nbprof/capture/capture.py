@@ -1,8 +1,40 @@
 """Capture: what was recorded of one stretch of code, before anybody has read it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Frame = tuple[str, int, str]
+"""File, line, function."""
+Stack = tuple[Frame, ...]
+"""Frames, the outermost first."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class DispatchLog:
+    """The calls from Python into TensorFlow, one entry each; times by `time.time_ns`."""
+
+    sites: tuple[Stack, ...]
+    """The distinct places calls came from."""
+    start_ns: Ints
+    end_ns: Ints
+    thread: Ints
+    site: Ints
+    """Which of `sites` called."""
+    ops: list[str]
+    shapes: list[tuple[Any, ...]]
+    """Of each input that is a tensor its shape, else None."""
+
+
+def no_dispatches() -> DispatchLog:
+    """Make the log of code that was not watched."""
+    none = np.zeros(0, dtype=np.int64)
+    return DispatchLog((), none, none, none, none, [], [])
 
 
 def _no_function(_name: str) -> None:
@@ -28,3 +60,8 @@ class Capture:
     notes: tuple[str, ...] = ()
     has_memory: bool = False
     """Whether allocations were recorded."""
+    function_stacks: Callable[[str], bytes | None] = _no_function
+    """Gives the GraphDebugInfo of a function by its name, or None."""
+    dispatches: DispatchLog = field(default_factory=no_dispatches)
+    cells: Mapping[str, str] = field(default_factory=dict)
+    """What the notebook calls the files of its cells: `In [3]`."""

@@ -29,15 +29,15 @@ def installed() -> bool:
 
 
 def imported() -> bool:
-    """Tell whether this process has imported TensorFlow."""
-    return "tensorflow" in sys.modules
+    """Tell whether this process has imported TensorFlow, to the end and with success."""
+    return hasattr(sys.modules.get("tensorflow"), "__version__")
 
 
 def version() -> str:
-    """Import TensorFlow, if need be, and give its version."""
-    import tensorflow as tf
+    """Import TensorFlow, if need be, and give its version; raise ImportError if it is broken."""
+    from tensorflow import __version__
 
-    return str(tf.__version__)
+    return str(__version__)
 
 
 @cache
@@ -196,6 +196,73 @@ def keep_functions() -> Iterator[list[Any]]:
         yield kept
     finally:
         atomic_function.AtomicFunction.__init__ = init
+
+
+@contextmanager
+def replaced_dispatchers(
+    wrap: Callable[[Callable[..., Any], Callable[[Any], tuple[str, Any]]], Callable[..., Any]],
+) -> Iterator[None]:
+    """Replace the functions through which Python runs ops by `wrap(function, op_and_inputs)`.
+
+    Their callers look them up on these modules at every call.
+    """
+    from tensorflow.python import pywrap_tfe
+    from tensorflow.python.framework import constant_op
+
+    def fast(arguments: Any) -> tuple[str, Any]:  # context, op, name, inputs and attributes …
+        return arguments[1], arguments[3:]
+
+    def constant(_arguments: Any) -> tuple[str, Any]:  # value, …
+        return "_EagerConst", ()
+
+    def plain(arguments: Any) -> tuple[str, Any]:  # context, device, op, inputs, attributes, …
+        return arguments[2], arguments[3]
+
+    ways = {
+        (pywrap_tfe, "TFE_Py_FastPathExecute"): fast,
+        (pywrap_tfe, "TFE_Py_Execute"): plain,
+        (pywrap_tfe, "TFE_Py_ExecuteCancelable"): plain,
+        (constant_op, "convert_to_eager_tensor"): constant,
+    }
+    before = {way: getattr(*way) for way in ways}
+    try:
+        for way, op_and_inputs in ways.items():
+            setattr(*way, wrap(before[way], op_and_inputs))
+        yield
+    finally:
+        for way, dispatch in before.items():
+            setattr(*way, dispatch)
+
+
+@cache
+def _eager_tensor() -> Any:
+    from tensorflow.python.framework import ops
+
+    return ops.EagerTensor
+
+
+def shape_of(value: Any) -> Any:
+    """Give the shape of an eager tensor, those of a list of them, None of anything else."""
+    if isinstance(value, _eager_tensor()):
+        return value._shape_tuple()
+    if isinstance(value, list | tuple):
+        return tuple(map(shape_of, value))
+    return None
+
+
+def function_stacks(name: str) -> bytes | None:
+    """Give the GraphDebugInfo of a function, the Python stacks that made its nodes, or None."""
+    from tensorflow.python import pywrap_tfe
+    from tensorflow.python.client import pywrap_tf_session
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import c_api_util, errors
+
+    try:
+        with c_api_util.tf_buffer() as buffer:
+            pywrap_tfe.TFE_ContextGetGraphDebugInfo(context.context()._handle, name, buffer)
+            return bytes(pywrap_tf_session.TF_GetBuffer(buffer))
+    except errors.NotFoundError:
+        return None
 
 
 def function_def(name: str) -> Any:

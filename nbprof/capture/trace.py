@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
@@ -9,6 +10,7 @@ from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.capture import Capture
+from nbprof.capture.dispatch import DispatchWatch
 from nbprof.errors import NbprofError
 from nbprof.units import format_seconds
 
@@ -27,12 +29,14 @@ class Recorder:
     _lock = Lock()
     _active: "Recorder | None" = None
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, cells: Mapping[str, str] | None = None) -> None:
         self.what = what
+        self._cells = cells or {}
         self._notes: list[str] = []
         self._trace: bytes | None = None
         self._session: Any = None
         self._kept: list[Any] = []
+        self._watch = DispatchWatch()
         self._paused_ns = 0
         self._has_memory = False
         self._how = "nothing recorded"
@@ -76,6 +80,9 @@ class Recorder:
             self._function_def,
             tuple(self._notes),
             self._has_memory,
+            self._function_stacks,
+            self._watch.log(),
+            self._cells,
         )
 
     def _import_tensorflow(self) -> bool:
@@ -119,6 +126,7 @@ class Recorder:
         self._how = f"TensorFlow {compat.version()} trace" + (", every op run" if every_run else "")
         self._cleanup.enter_context(compat.watch_profilers(self._give_way))
         self._kept = self._cleanup.enter_context(compat.keep_functions())
+        self._cleanup.enter_context(self._watch.watched())
 
     def _give_way(self, name: str) -> None:
         """End the trace because the user's code starts a profiler of its own."""
@@ -151,9 +159,13 @@ class Recorder:
             if Recorder._active is self:
                 Recorder._active = None
 
+    # These are methods, so that whoever may still ask keeps self._kept, the functions, alive.
+
     def _function_def(self, name: str) -> Any:
-        # A method, so that whoever may still ask keeps self._kept, and so the functions, alive.
         return compat.function_def(name)
+
+    def _function_stacks(self, name: str) -> bytes | None:
+        return compat.function_stacks(name)
 
 
 def _refusal(running: str) -> str:

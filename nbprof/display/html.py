@@ -67,7 +67,8 @@ def _row(view: "View", row: dict[Any, Any]) -> str:
     tops = view.frame.iloc[0]
     cells = (_tree_cell(column, row, tops) for column in view.columns)
     indent = "&nbsp;" * 4 * row["depth"]
-    name = f"{indent}{escape(row['name'].rpartition('/')[2])}"
+    short = row["name"] if view.name == "code" else row["name"].rpartition("/")[2]
+    name = f"{indent}{escape(short)}"
     return f'<tr><td title="{escape(row["name"])}">{name}</td>{"".join(cells)}</tr>'
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 DOC = {
     "op": "nodes of the same op type are added up; each number is followed by the share of this "
     "row and all rows below it, and by the row's own share",
+    "code": "ops are placed under the line of Python that made or ran them; each number is the "
+    "line's own, then the total with the lines it called",
     "scope": "nodes are placed by the parts of their names; each number is the row's own, "
     "then the total with everything below it",
 }

@@ -1,16 +1,18 @@
 """The tables of a Profile, made from what was found in a trace; times become ns since the cell."""
 
-from collections.abc import Callable
+import linecache
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from nbprof.capture.capture import Stack
 from nbprof.ingest.allocations import NEVER, Allocations, per_run
 from nbprof.ingest.dtypes import NAMES
 from nbprof.ingest.host import HostEvents
 from nbprof.ingest.kinds import Kind
-from nbprof.ingest.names import Functions, tell_apart
+from nbprof.ingest.names import tell_apart
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.runs import Runs
 from nbprof.ingest.steps import Steps
@@ -19,16 +21,25 @@ from nbprof.ingest.xspace import XSpace
 MEMORY = ("bytes", "peak_bytes", "residual_bytes")
 
 
-def node_table(runs: Runs, function_def: Callable[[str], Any]) -> pd.DataFrame:
-    """Name the nodes as their functions do."""
-    functions = Functions(function_def)
-    own = [functions.resolve(function, name) for function, name, _ in runs.nodes]
+def node_table(runs: Runs, defined: list[tuple[str, str]]) -> pd.DataFrame:
+    """Name the nodes as the functions that define them do."""
     op_types = [op_type for _, _, op_type in runs.nodes]
-    return pd.DataFrame({"name": tell_apart(own), "op_type": op_types}, dtype=object)
+    return pd.DataFrame({"name": tell_apart(defined), "op_type": op_types}, dtype=object)
+
+
+def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
+    """List the frames of all stacks, with the text of their lines where it can be had."""
+    files = {name: file for file, name in cells.items()}
+    rows = [
+        (number, file, line, function, linecache.getline(files.get(file, file), line).strip())
+        for number, stack in enumerate(stacks)
+        for file, line, function in stack
+    ]
+    return pd.DataFrame(rows, columns=["stack", "file", "line", "function", "source"])
 
 
 def event_table(
-    runs: Runs, thread: Rows, allocations: Allocations | None, origin_ns: int
+    runs: Runs, thread: Rows, stack: Rows, allocations: Allocations | None, origin_ns: int
 ) -> pd.DataFrame:
     """List the op runs; without allocations, their memory is not recorded."""
     memory: dict[str, Any] = dict.fromkeys(MEMORY, np.nan)
@@ -44,6 +55,7 @@ def event_table(
             "self_ns": runs.own // 1000,
             "is_run": runs.is_run,
             "accelerator": runs.accelerator,
+            "stack": stack.astype(np.int32),
             **memory,
         }
     )

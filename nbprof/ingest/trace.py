@@ -10,7 +10,9 @@ from nbprof.ingest import tables
 from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.allocations import find_allocations
 from nbprof.ingest.host import read_host
+from nbprof.ingest.names import Functions
 from nbprof.ingest.runs import find_runs
+from nbprof.ingest.sources import find_sources
 from nbprof.ingest.steps import find_steps
 from nbprof.ingest.xspace import XSpace, read_xspace
 
@@ -31,11 +33,16 @@ def read(capture: "Capture") -> Profile:
     if capture.trace is not None and not len(runs.node):
         notes += (NO_OPS,)
 
-    origin_ns = _profile_start_ns(space) - capture.start_ns
+    functions = Functions(capture.function_def)
+    defined = [functions.resolve(function, name) for function, name, _ in runs.nodes]
+    began_ns = _profile_start_ns(space)
+    stack, stacks = find_sources(host, runs, defined, capture, began_ns)
+    origin_ns = began_ns - capture.start_ns
     lines, thread = np.unique(runs.line, return_inverse=True)
     made = {
-        "nodes": tables.node_table(runs, capture.function_def),
-        "events": tables.event_table(runs, thread, allocations, origin_ns),
+        "nodes": tables.node_table(runs, defined),
+        "frames": tables.frame_table(stacks, capture.cells),
+        "events": tables.event_table(runs, thread, stack, allocations, origin_ns),
         "allocations": tables.allocation_table(space, runs, allocations, origin_ns),
         "threads": tables.thread_table(space, lines.tolist()),
         "steps": tables.step_table(host, steps, origin_ns),

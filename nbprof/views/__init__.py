@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.views import op, scope
+from nbprof.views import code, op, scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 VIEWS: "dict[str, Callable[[Profile, ViewOptions], View]]" = {
     "op": op.view,
     "scope": scope.view,
+    "code": code.view,
 }
 
 

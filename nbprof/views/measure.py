@@ -15,20 +15,28 @@ if TYPE_CHECKING:
 MEMORY = ("bytes", "peak_bytes", "residual_bytes")
 
 Metrics = dict[str, npt.NDArray[np.float64]]
+Groups = npt.NDArray[np.intp]
+Step = int | Literal["all"]
 
 
-def per_node(profile: "Profile", step: int | Literal["all"]) -> Metrics:
+def per_node(profile: "Profile", step: Step) -> Metrics:
     """Add up the events of every node, in µs, bytes and counts, over the steps asked for."""
+    return per_member(profile, step, profile.events["node"].to_numpy(), len(profile.nodes))
+
+
+def per_member(profile: "Profile", step: Step, member: Groups, count: int) -> Metrics:
+    """Add up the events by `member`, each standing for one node defined."""
     events = profile.events
     if step not in ("all", -1):
         _check_step(profile, step)
-        events = events[events["step"] == step]
-    metrics = _sums_per_node(events, len(profile.nodes))
+        chosen = (events["step"] == step).to_numpy()
+        events, member = events[chosen], member[chosen]
+    metrics = _add_up_events(events, member, count)
     if step == -1:
-        ran_in = events.groupby("node")["step"].nunique()
-        divisor = ran_in.reindex(range(len(profile.nodes)), fill_value=1).to_numpy()
+        ran_in = events["step"].groupby(member).nunique()
+        divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
         metrics = {name: values / divisor for name, values in metrics.items()}
-    return {**metrics, "defined_count": np.ones(len(profile.nodes))}
+    return {**metrics, "defined_count": np.ones(count)}
 
 
 def _check_step(profile: "Profile", step: int | str) -> None:
@@ -38,24 +46,23 @@ def _check_step(profile: "Profile", step: int | str) -> None:
         raise NbprofError(f"there is no step {step}; steps are {known}, -1 or all.")
 
 
-def _sums_per_node(events: "pd.DataFrame", count: int) -> Metrics:
-    node = events["node"].to_numpy()
+def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metrics:
     micros = events["self_ns"].to_numpy() / 1e3
     accelerator = events["accelerator"].to_numpy()
 
-    accelerator_micros = _sums(node, micros * accelerator, count)
-    cpu_micros = _sums(node, micros * ~accelerator, count)
+    accelerator_micros = _sums(member, micros * accelerator, count)
+    cpu_micros = _sums(member, micros * ~accelerator, count)
     return {
         "micros": cpu_micros + accelerator_micros,
         "accelerator_micros": accelerator_micros,
         "cpu_micros": cpu_micros,
-        **{name: _sums(node, events[name].to_numpy(), count) for name in MEMORY},
-        "run_count": _sums(node, events["is_run"].to_numpy(), count),
+        **{name: _sums(member, events[name].to_numpy(), count) for name in MEMORY},
+        "run_count": _sums(member, events["is_run"].to_numpy(), count),
     }
 
 
-def add_up(metrics: Metrics, group: npt.NDArray[np.intp], count: int) -> Metrics:
-    """Add the nodes' metrics up by group number."""
+def add_up(metrics: Metrics, group: Groups, count: int) -> Metrics:
+    """Add the members' metrics up by group number."""
     return {name: _sums(group, values, count) for name, values in metrics.items()}
 
 

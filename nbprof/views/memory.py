@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from nbprof.views.code import label
+
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from nbprof._profile import Profile
 
 
@@ -31,6 +35,16 @@ def live_bytes(profile: "Profile") -> pd.DataFrame:
     return curve
 
 
+def _sources(profile: "Profile", event: "npt.NDArray[np.intp]") -> list[str | None]:
+    """Name the innermost line that each event comes from, None where it is not known."""
+    innermost = profile.frames.drop_duplicates("stack", keep="last").set_index("stack")
+    stacks = np.append(profile.events["stack"].to_numpy(), -1)[event]
+    return [
+        label(*innermost.loc[stack, ["file", "line", "function"]]) if stack >= 0 else None
+        for stack in stacks.tolist()
+    ]
+
+
 def live_at_peak(profile: "Profile") -> pd.DataFrame:
     """List the allocations that were alive when their device reached its peak."""
     made = profile.allocations
@@ -43,7 +57,7 @@ def live_at_peak(profile: "Profile") -> pd.DataFrame:
             "op": nodes["name"].to_numpy(),
             "op_type": nodes["op_type"].to_numpy(),
             **{name: alive[name].to_numpy() for name in ("shape", "dtype", "bytes", "device")},
-            "source": None,
+            "source": _sources(profile, alive["event"].to_numpy()),
         }
     )
     return rows.sort_values("bytes", ascending=False, kind="stable", ignore_index=True)

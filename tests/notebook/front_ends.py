@@ -13,7 +13,7 @@ from IPython.utils.capture import capture_output
 from jupyter_client import KernelManager
 from nbclient import NotebookClient
 
-OUT = re.compile(r"^Out\[\d+\]: (.*(?:\n .*)*)", re.MULTILINE)
+OUT = re.compile(r"^Out\[\d+\]: \n?(.*(?:\n .*)*)", re.MULTILINE)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from front_ends import Kernel, Shell
@@ -14,6 +15,8 @@ import glob, os, tempfile
 from nbprof.capture import compat
 from tensorflow.python.client import session as _session
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic
+from tensorflow.python import pywrap_tfe as _pywrap_tfe
+from tensorflow.python.framework import constant_op as _constant_op
 from tensorflow.python.profiler.internal import _pywrap_profiler
 [
     compat.running_profiler(),
@@ -22,15 +25,23 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
     _pywrap_profiler.ProfilerSession.__name__,
     _session.tf_session.TF_NewBufferFromString.__name__,
     _atomic.AtomicFunction.__init__.__name__,
+    _pywrap_tfe.TFE_Py_FastPathExecute.__name__,
+    _constant_op.convert_to_eager_tensor.__name__,
     get_ipython().custom_exceptions,
 ]
 """
-NOTHING = str([None, [], False, "ProfilerSession", "TF_NewBufferFromString", "__init__", ()])
+NOTHING = str(
+    [
+        *(None, [], False, "ProfilerSession", "TF_NewBufferFromString", "__init__"),
+        *("TFE_Py_FastPathExecute", "convert_to_eager_tensor", ()),
+    ]
+)
 
 
 @pytest.fixture(scope="module", params=[Shell, Kernel], ids=["shell", "kernel"])
 def place(request, tmp_path_factory):
     os.environ["TMPDIR"] = str(tmp_path_factory.mktemp("tmp"))  # so that leftovers are ours
+    tempfile.tempdir = None
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
     opened = request.param()
     opened.run("%load_ext nbprof")
@@ -38,6 +49,7 @@ def place(request, tmp_path_factory):
     yield opened
     opened.close()
     del os.environ["TMPDIR"]
+    tempfile.tempdir = None
 
 
 @pytest.fixture
@@ -347,6 +359,28 @@ def test_the_report_goes_to_a_name_a_file_or_nowhere_as_asked(run, tmp_path):
     assert not outcome.reports
     assert run("kept.text").value == repr(file.read_text())
     assert run("kept.frame['name'][1]").value == "'Fill'" or "Fill" in file.read_text()
+
+
+def test_ops_are_found_at_their_lines_also_in_helpers_of_earlier_cells(run):
+    run("def helper(x):\n    return tf.matmul(x, x)")
+    run("@tf.function\ndef traced(x):\n    y = tf.sin(x)\n    return helper(y)")
+    here = int(run("len(In)").value)
+    helper, traced = here - 3, here - 2
+
+    run(
+        "%%tfprof code -o lines -q -select occurrence\nx = tf.ones([2, 2])\nhelper(x)\n"
+        "for _ in range(3):\n    traced(x)\nmade = tf.constant([1.0, 2.0])"
+    )
+
+    frame = eval(run("lines.frame[['depth', 'name', 'run_count']].fillna(0).values.tolist()").value)
+    counted = {(depth, name): count for depth, name, count in frame}
+    assert counted[1, f"In [{here}]:2:<module>"] >= 1
+    assert counted[1, f"In [{here}]:3:<module>"] == 0
+    assert counted[2, f"In [{helper}]:2:helper"] == 1
+    assert counted[2, f"In [{traced}]:3:traced"] == 3
+    assert counted[3, f"In [{helper}]:2:helper"] == 3
+    assert counted[1, f"In [{here}]:6:<module>"] == 1
+    assert not any("interactiveshell" in name or "cell.py" in name for _, name in counted)
 
 
 def test_the_last_profile_is_viewed_again_without_running_anything(run):

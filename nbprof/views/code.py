@@ -1,0 +1,69 @@
+"""The code view: the tree of the Python lines that made the graph's ops or ran the eager ones."""
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbprof.columns import selected
+from nbprof.views import tree
+from nbprof.views.measure import add_up, per_member
+from nbprof.views.view import View
+
+if TYPE_CHECKING:
+    from nbprof._profile import Profile
+    from nbprof.options import ViewOptions
+
+Path = tuple[str, ...]
+"""The labels from the outermost line to a row."""
+
+NOT_KNOWN = ("no Python line known",)
+"""The row of the ops that TensorFlow made by itself."""
+
+LONGEST_NAME, CUT_NAME = 19, 17
+
+
+def view(profile: "Profile", options: "ViewOptions") -> View:
+    """Place every op run under the line it comes from."""
+    columns = selected(options.select)
+    frame = tree.frame(_lines(profile, options), options, columns)
+    return View("code", frame, columns, options, profile.headline, profile.notes)
+
+
+def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
+    """Make the tree of lines; a member is a node as far as it comes from one stack."""
+    events, nodes = profile.events, len(profile.nodes)
+    members, member = np.unique(
+        (events["stack"].to_numpy(np.int64) + 1) * nodes + events["node"].to_numpy(),
+        return_inverse=True,
+    )
+    metrics = per_member(profile, options.step, member, len(members))
+
+    paths = _paths(profile)
+    of_member = [paths.get(stack - 1, NOT_KNOWN) for stack in (members // max(nodes, 1)).tolist()]
+    rows = sorted({path[:end] for path in of_member for end in range(1, len(path) + 1)})
+    place = {path: row for row, path in enumerate(rows)}
+    group = np.array([place[path] for path in of_member], dtype=np.intp)
+    parent = np.array([place.get(path[:-1], -1) for path in rows], dtype=np.intp)
+    return tree.Tree([path[-1] for path in rows], parent, add_up(metrics, group, len(rows)))
+
+
+def _paths(profile: "Profile") -> dict[int, Path]:
+    frames = profile.frames
+    labels = [
+        label(file, line, function)
+        for file, line, function in zip(
+            frames["file"], frames["line"], frames["function"], strict=True
+        )
+    ]
+    paths: dict[int, list[str]] = {}
+    for stack, text in zip(frames["stack"].tolist(), labels, strict=True):
+        paths.setdefault(stack, []).append(text)
+    return {stack: tuple(path) for stack, path in paths.items()}
+
+
+def label(file: str, line: int, function: str) -> str:
+    """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
+    if len(function) > LONGEST_NAME:
+        function = function[:CUT_NAME] + "..."
+    return f"{PurePath(file).name}:{line}:{function}"

@@ -1,0 +1,52 @@
+from xspace_bytes import number, payload, varint
+
+from nbprof.ingest.stacks import RUNNERS, read_stacks, users
+
+
+def fixed(tag_number, value):
+    return varint(tag_number << 3 | 1) + value.to_bytes(8, "little")
+
+
+def debug_info(files, frames, traces, names):
+    """Write a GraphDebugInfo as TensorFlow does."""
+    written = b"".join(payload(1, file) for file in files)
+    for key, (file, line, function) in frames.items():
+        frame = number(1, file) + number(2, line) + payload(4, function)
+        written += payload(4, fixed(1, key) + payload(2, frame))
+    for key, ids in traces.items():
+        packed = b"".join(value.to_bytes(8, "little") for value in ids)
+        written += payload(6, fixed(1, key) + payload(2, payload(2, packed)))
+    for name, trace in names.items():
+        written += payload(5, payload(1, name) + fixed(2, trace))
+    return written
+
+
+def test_the_stack_of_each_node_is_read_outermost_first():
+    info = debug_info(
+        ["train.py", "layers.py"],
+        {7: (0, 9, "<module>"), 8: (1, 4, "dense")},
+        {1: [7, 8], 2: [7]},
+        {"dense/MatMul": 1, "loss": 2, "lost": 99},
+    )
+
+    assert read_stacks(info, "f") == {
+        "dense/MatMul": (("train.py", 9, "<module>"), ("layers.py", 4, "dense")),
+        "loss": (("train.py", 9, "<module>"),),
+    }
+
+
+def test_the_users_frames_begin_below_what_runs_cells_and_leave_frameworks_out():
+    stack = (
+        ("/env/ipykernel_launcher.py", 18, "<module>"),
+        ("/env/IPython/core/interactiveshell.py", 3000, "run_code"),
+        ("/tmp/ipykernel_1/2.py", 1, "<module>"),
+        (RUNNERS[0] + "cell.py", 40, "run"),
+        ("/tmp/ipykernel_1/2.py", 5, "<module>"),
+        ("/env/site-packages/keras/src/trainer.py", 300, "fit"),
+        ("/home/me/model.py", 12, "call"),
+        ("/env/site-packages/tensorflow/python/ops/math_ops.py", 1, "matmul"),
+    )
+
+    kept = users(stack, {"/tmp/ipykernel_1/2.py": "In [4]"})
+
+    assert kept == (("In [4]", 5, "<module>"), ("/home/me/model.py", 12, "call"))
