@@ -28,6 +28,8 @@ class Recording:
     """The cell's own time, without starting, stopping and reading the trace."""
     cost_ns: int
     """What profiling added before and after the cell."""
+    traced_ns: int = 0
+    """How much of the wall time was traced, from the start; the rest is not in the tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +66,20 @@ class Profile:
         return " · ".join(
             (
                 f"nbprof {recording.what}",
-                f"{format_seconds(recording.wall_ns)} wall",
+                f"{format_seconds(recording.wall_ns)} wall{self._untraced}",
                 _plural(max(len(self.steps), 1), "step"),
                 _plural(runs, "op run"),
                 recording.how,
                 f"profiling added {format_seconds(recording.cost_ns)} around the cell",
             )
         )
+
+    @property
+    def _untraced(self) -> str:
+        recording = self.recording
+        if not recording.traced_ns or recording.traced_ns > 0.99 * recording.wall_ns:
+            return ""
+        return f", the first {format_seconds(recording.traced_ns)} traced"
 
     def view(self, name: str = "op", **options: object) -> "View":
         """Group the profile by `name` ("op", "scope"); options as tfprof's, without the dash."""

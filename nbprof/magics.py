@@ -31,12 +31,17 @@ if TYPE_CHECKING:
 MAGIC = "tfprof"
 COMMANDS = (f"%{MAGIC}", f"%%{MAGIC}")
 VIEWS = ("op", "scope", "code")
-NOT_YET = ("graph", "layer", "advise", "set", "help", "limit", "light", "explore", "from")
+NOT_YET = ("graph", "layer", "advise", "set", "help", "explore", "from")
 OWN_FLAGS = {
     "o": ("NAME", "bind the View to this name and still show it"),
     "q": ("", "show nothing"),
     "T": ("FILE", "save the text report to this file"),
+    "limit": ("SECONDS", "end tracing after so long while the cell runs on; 60 if not given"),
+    "light": ("", "a cheaper trace: no memory, no lines, cheap ops not counted once warm"),
 }
+
+
+SWITCHES = tuple(name for name, (value, _) in OWN_FLAGS.items() if not value)
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,8 @@ class Request:
     name: str | None
     quiet: bool
     text_file: Path | None
+    light: bool
+    limit: float | None
 
 
 @magics_class
@@ -77,7 +84,7 @@ class NbprofMagics(Magics):
         except SyntaxError as error:
             leave_like_bare(shell, error)
             raise
-        run = ProfiledRun(f"In [{number(shell)}]")
+        run = ProfiledRun(f"In [{number(shell)}]", request.light, request.limit)
         _or_usage_error(run.__enter__)
         try:
             return cell.run()
@@ -139,6 +146,8 @@ def parse_line(line: str) -> Request:
         _check_name(own.get("o")),
         "q" in own,
         _check_file(own.get("T")),
+        "light" in own,
+        _check_limit(own.get("limit")),
     )
 
 
@@ -150,9 +159,9 @@ def _pair_up(words: list[str]) -> dict[str, str]:
         if not word.startswith("-") or not name:
             raise NbprofError(f"{word!r} stands where an option was expected; {_known()}")
         _check_flag(name)
-        if name == "q":
+        if name in SWITCHES:
             if equals:
-                raise NbprofError("-q takes no value.")
+                raise NbprofError(f"-{name} takes no value.")
         elif not equals:
             value = next(waiting, "")
             if not value:
@@ -189,6 +198,18 @@ def _check_name(name: str | None) -> str | None:
     if name is not None and not name.isidentifier():
         raise NbprofError(f"-o takes a Python name, not {name!r}.")
     return name
+
+
+def _check_limit(seconds: str | None) -> float | None:
+    if seconds is None:
+        return None
+    try:
+        limit = float(seconds)
+    except ValueError:
+        limit = 0.0
+    if not 0 < limit < float("inf"):
+        raise NbprofError(f"-limit takes a number of seconds above 0, not {seconds!r}.")
+    return limit
 
 
 def _check_file(file: str | None) -> Path | None:

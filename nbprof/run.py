@@ -17,17 +17,25 @@ _last: "Profile | None" = None
 class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     """`with nbprof.profile() as run:`; afterwards `run.profile` is what the block did.
 
+    `light` records less, at less cost; `limit` is after how many seconds tracing ends while the
+    block runs on.
+
     An exception leaves the block as it would without; the profile then shows what ran before it.
     """
 
-    def __init__(self, what: str = "with block") -> None:
+    def __init__(
+        self, what: str = "with block", light: bool = False, limit: float | None = None
+    ) -> None:
         self._what = what
+        self._light = light
+        self._limit = limit
         self._profile: Profile | None = None
 
     def __enter__(self) -> "ProfiledRun":
-        from nbprof.capture.trace import Recorder
+        from nbprof.capture.trace import DEFAULT_LIMIT, Recorder
 
-        self._recorder = Recorder(self._what, _cell_names())
+        limit = DEFAULT_LIMIT if self._limit is None else self._limit
+        self._recorder = Recorder(self._what, _cell_names(), self._light, limit)
         self._recorder.start()
         return self
 

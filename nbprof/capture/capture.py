@@ -65,3 +65,5 @@ class Capture:
     dispatches: DispatchLog = field(default_factory=no_dispatches)
     cells: Mapping[str, str] = field(default_factory=dict)
     """What the notebook calls the files of its cells: `In [3]`."""
+    traced_ns: int = 0
+    """How much of `wall_ns` was traced, from the start."""

@@ -250,6 +250,22 @@ def shape_of(value: Any) -> Any:
     return None
 
 
+@cache
+def function_size(name: str) -> int:
+    """Count the nodes of a function and of those it calls."""
+    message = function_def(name)
+    if message is None:
+        return 1
+    called = (
+        function.name
+        for node in message.node_def
+        for value in node.attr.values()
+        for function in (value.func, *value.list.func)
+        if function.name and function.name != name
+    )
+    return len(message.node_def) + sum(map(function_size, called))
+
+
 def function_stacks(name: str) -> bytes | None:
     """Give the GraphDebugInfo of a function, the Python stacks that made its nodes, or None."""
     from tensorflow.python import pywrap_tfe

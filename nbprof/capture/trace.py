@@ -5,15 +5,23 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any
 
 from nbprof.capture import compat
+from nbprof.capture.budget import Budget
 from nbprof.capture.capture import Capture
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.errors import NbprofError
 from nbprof.units import format_seconds
 
+DEFAULT_LIMIT = 60.0
+"""Seconds after which tracing ends while the cell runs on."""
+
+LIGHT = (
+    "-light: memory and lines were not recorded, and cheap ops are not counted once they are warm, "
+    "so run counts and times are lower bounds"
+)
 MEMORY_LOST = (
     "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
 )
@@ -29,15 +37,25 @@ class Recorder:
     _lock = Lock()
     _active: "Recorder | None" = None
 
-    def __init__(self, what: str, cells: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        cells: Mapping[str, str] | None = None,
+        light: bool = False,
+        limit: float = DEFAULT_LIMIT,
+    ) -> None:
         self.what = what
         self._cells = cells or {}
+        self._light = light
+        self._limit = limit
+        self._ending = RLock()
         self._notes: list[str] = []
         self._trace: bytes | None = None
         self._session: Any = None
         self._kept: list[Any] = []
         self._watch = DispatchWatch()
         self._paused_ns = 0
+        self._traced_ns = 0
         self._has_memory = False
         self._how = "nothing recorded"
         self._cleanup = ExitStack()
@@ -83,6 +101,7 @@ class Recorder:
             self._function_stacks,
             self._watch.log(),
             self._cells,
+            min(self._traced_ns, wall_ns) if self._trace is not None else 0,
         )
 
     def _import_tensorflow(self) -> bool:
@@ -109,9 +128,10 @@ class Recorder:
         running = compat.running_profiler()
         if running:
             raise NbprofError(_refusal(running))
-        self._has_memory = self._cleanup.enter_context(compat.allocations_recorded())
-        if not self._has_memory:
-            self._notes.append(MEMORY_LOST)
+        if not self._light:
+            self._has_memory = self._cleanup.enter_context(compat.allocations_recorded())
+            if not self._has_memory:
+                self._notes.append(MEMORY_LOST)
         folder = self._cleanup.enter_context(
             tempfile.TemporaryDirectory(prefix="nbprof-", ignore_cleanup_errors=True)
         )
@@ -120,37 +140,57 @@ class Recorder:
         except compat.AlreadyProfilingError as error:
             raise NbprofError(_refusal("another TensorFlow profiler session")) from error
         self._folder = Path(folder)
-        every_run = compat.record_every_run()
-        if not every_run:
-            self._notes.append(CHEAP_OPS_LOST)
-        self._how = f"TensorFlow {compat.version()} trace" + (", every op run" if every_run else "")
+        self._how = f"TensorFlow {compat.version()} trace, {self._set_level()}"
         self._cleanup.enter_context(compat.watch_profilers(self._give_way))
         self._kept = self._cleanup.enter_context(compat.keep_functions())
-        self._cleanup.enter_context(self._watch.watched())
+        if not self._light:
+            self._cleanup.enter_context(self._watch.watched())
+        self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
+
+    def _set_level(self) -> str:
+        """Choose how much the trace records, and say it."""
+        if self._light:
+            self._notes.append(LIGHT)
+            return "light"
+        if compat.record_every_run():
+            return "every op run"
+        self._notes.append(CHEAP_OPS_LOST)
+        return "cheap ops not counted"
 
     def _give_way(self, name: str) -> None:
         """End the trace because the user's code starts a profiler of its own."""
         now = time.perf_counter_ns()
-        if self._end_session():
+        why = (
+            f"the cell started a profiler of its own ({name}) after "
+            f"{format_seconds(now - self._clock)}; nbprof gave way to it and saw nothing from "
+            "then on"
+        )
+        if self._end_session(why):
             self._paused_ns = time.perf_counter_ns() - now
-            self._notes.append(
-                f"after {format_seconds(now - self._clock)} the cell started a profiler of its own "
-                f"({name}); nbprof gave way to it and saw nothing from then on"
-            )
 
-    def _end_session(self) -> bool:
-        """Write the trace and read it back; False when it had ended before."""
-        with Recorder._lock:
+    def _stop_early(self, why: str) -> None:
+        """End the trace because its budget is spent; the cell runs on."""
+        self._end_session(f"tracing ended by {why}")
+
+    def _end_session(self, why: str | None = None) -> bool:
+        """Write the trace and read it back; False when it had ended before.
+
+        Whoever comes second waits until the trace is written: only then another profiler can start.
+        """
+        with self._ending:
             session, self._session = self._session, None
-        if session is None:
-            return False
-        compat.export_session(session)
-        files = sorted(self._folder.glob("**/*.xplane.pb"))
-        if files:
-            self._trace = files[0].read_bytes()
-        else:
-            self._notes.append("TensorFlow wrote no trace for this cell")
-        return True
+            if session is None:
+                return False
+            self._traced_ns = time.perf_counter_ns() - self._clock
+            if why:
+                self._notes.append(why)
+            compat.export_session(session)
+            files = sorted(self._folder.glob("**/*.xplane.pb"))
+            if files:
+                self._trace = files[0].read_bytes()
+            else:
+                self._notes.append("TensorFlow wrote no trace for this cell")
+            return True
 
     def _release(self) -> None:
         self._session = None

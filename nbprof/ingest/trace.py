@@ -48,7 +48,7 @@ def read(capture: "Capture") -> Profile:
         "steps": tables.step_table(host, steps, origin_ns),
     }
     cost_ns = capture.cost_ns + time.perf_counter_ns() - began
-    recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns)
+    recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)
     return Profile(**made, recording=recording, notes=capture.notes + notes)
 
 

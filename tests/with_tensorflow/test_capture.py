@@ -292,6 +292,58 @@ def test_where_the_allocator_switch_is_missing_memory_is_not_recorded(monkeypatc
     assert any("memory was not recorded" in note for note in profile.notes)
 
 
+def test_a_limit_ends_the_trace_while_the_block_runs_on():
+    x = tf.ones([8, 8])
+
+    with nbprof.profile(limit=0.3) as run:
+        before = sum(1 for _ in range(3) if tf.matmul(x, x) is not None)
+        time.sleep(1.0)
+        tf.sin(x)
+
+    profile = run.profile
+    assert runs(profile) == {"MatMul": before}
+    assert "the first 30" in profile.headline
+    assert any("tracing ended by -limit 0.3" in note for note in profile.notes)
+
+
+def test_a_budget_of_events_ends_the_trace(monkeypatch):
+    monkeypatch.setattr("nbprof.capture.budget.MAX_EVENTS", 1000)
+    x = tf.ones([8, 8])
+
+    def body():
+        for _ in range(200):
+            tf.matmul(x, x)
+        time.sleep(0.6)
+        tf.sin(x)
+
+    profile = profiled(body)
+
+    assert runs(profile) == {"MatMul": 200}
+    assert any("tracing ended by about two million events" in note for note in profile.notes)
+
+
+def test_a_profiler_of_the_users_can_start_after_the_limit(tmp_path):
+    with nbprof.profile(limit=0.1):
+        time.sleep(0.4)
+        with tf.profiler.experimental.Profile(str(tmp_path)):
+            tf.ones([2])
+
+    assert list(tmp_path.glob("**/*.xplane.pb"))
+
+
+def test_a_light_trace_says_what_it_leaves_out():
+    x = tf.ones([8, 8])
+
+    with nbprof.profile(light=True) as run:
+        tf.matmul(x, x)
+
+    profile = run.profile
+    assert runs(profile)["MatMul"] == 1
+    assert profile.op().frame["bytes"].isna().all()
+    assert "trace, light" in profile.headline
+    assert any(note.startswith("-light: memory") for note in profile.notes)
+
+
 def test_events_lie_within_the_cell():
     x = tf.ones([8, 8])
 

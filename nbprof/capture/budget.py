@@ -1,0 +1,54 @@
+"""A bound on what is recorded: seconds and, roughly, events.
+
+An eager loop makes 160,000 events a second, and TensorFlow needs microseconds and hundreds of bytes
+for each when the trace ends. A thread looks four times a second whether the bound is reached.
+"""
+
+from collections.abc import Callable, Mapping
+from threading import Event, Thread
+
+from nbprof.capture import compat
+
+MAX_EVENTS = 2_000_000
+EVENTS_PER_EAGER_OP = 12
+EVENTS_PER_NODE = 5
+LOOK_EVERY = 0.25
+
+
+class Budget:
+    """Calls `exhausted(why)` once, on a thread of its own, unless it is closed before."""
+
+    def __init__(
+        self, seconds: float, counts: Mapping[str, int], exhausted: Callable[[str], None]
+    ) -> None:
+        self._seconds = seconds
+        self._counts = counts
+        self._exhausted = exhausted
+        self._closed = Event()
+        self._thread = Thread(target=self._watch, name="nbprof budget", daemon=True)
+
+    def __enter__(self) -> "Budget":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closed.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        waited = 0.0
+        while not self._closed.wait(min(LOOK_EVERY, self._seconds - waited)):
+            waited += LOOK_EVERY
+            if waited >= self._seconds:
+                return self._exhausted(f"-limit {self._seconds:g}")
+            if estimate(dict(self._counts)) >= MAX_EVENTS:
+                return self._exhausted("about two million events")
+        return None
+
+
+def estimate(counts: Mapping[str, int]) -> int:
+    """Guess how many events calls of ops and functions have made; loops count once."""
+    return sum(
+        count * (EVENTS_PER_NODE * compat.function_size(op) if "__" in op else EVENTS_PER_EAGER_OP)
+        for op, count in counts.items()
+    )
