@@ -86,7 +86,8 @@ COLUMNS = {
         Column(
             "occurrence",
             "op occurrence (run|defined)",
-            "how often the op ran, and how many nodes of that name or type there are",
+            "how often the op ran, and how many nodes of that name or type ran; constants and "
+            "NoOps are never seen running",
             ("run_count", "defined_count"),
             format_count,
             tree_title="op count (run|defined)",

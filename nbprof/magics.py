@@ -4,6 +4,7 @@ A magic parses its line, runs the cell, hands over, and shows the View. It compu
 """
 
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,21 +86,22 @@ class NbprofMagics(Magics):
             leave_like_bare(shell, error)
             raise
         run = ProfiledRun(f"In [{number(shell)}]", request.light, request.limit)
-        _or_usage_error(run.__enter__)
         try:
+            _or_usage_error(run.__enter__)
             return cell.run()
         except BaseException as error:
             leave_like_bare(shell, error)
             raise
         finally:
-            self._report(run, request)
+            if run.started:
+                self._report(run, request)
 
     def _report(self, run: ProfiledRun, request: Request) -> None:
         try:
             run.__exit__(None, None, None)
             self._show(run.profile, request)
         except Exception as error:  # noqa: BLE001 the user's cell must not fail by our fault
-            self.shell.write_err(
+            sys.stderr.write(
                 f"nbprof could not report on this cell ({type(error).__name__}: {error}); "
                 "the cell itself ran as usual.\n"
             )

@@ -1,6 +1,7 @@
 """Profile a stretch of code: capture, then ingest. The magic and plain Python come in here."""
 
 import sys
+import warnings
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from nbprof._profile import Profile
+    from nbprof.capture.trace import Recorder
 
 _last: "Profile | None" = None
 
@@ -30,6 +32,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._light = light
         self._limit = limit
         self._profile: Profile | None = None
+        self._recorder: Recorder | None = None
 
     def __enter__(self) -> "ProfiledRun":
         from nbprof.capture.trace import DEFAULT_LIMIT, Recorder
@@ -39,17 +42,32 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._recorder.start()
         return self
 
+    @property
+    def started(self) -> bool:
+        """Tell whether recording has begun and not ended."""
+        return self._recorder is not None and self._recorder.active
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: "TracebackType | None",
     ) -> None:
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            return
+        try:
+            self._finish(recorder)
+        except Exception as fault:
+            if error is None:
+                raise
+            warnings.warn(f"nbprof could not profile this block: {fault}", stacklevel=2)
+
+    def _finish(self, recorder: "Recorder") -> None:
         global _last
-        capture = self._recorder.stop()
         from nbprof import ingest
 
-        self._profile = _last = ingest.read(capture)
+        self._profile = _last = ingest.read(recorder.stop())
 
     @property
     def profile(self) -> "Profile":

@@ -41,8 +41,8 @@ def format_count(count: float) -> str:
 
 def format_seconds(nanoseconds: float) -> str:
     """Write a duration for a sentence: `3.2 ms`, `1.24 s`."""
-    if nanoseconds < 1e6:
+    if nanoseconds < 999.5e3:
         return f"{nanoseconds / 1e3:.0f} µs"
-    if nanoseconds < 1e9:
+    if nanoseconds < 999.5e6:
         return f"{nanoseconds / 1e6:.3g} ms"
     return f"{nanoseconds / 1e9:.2f} s"

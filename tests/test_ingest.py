@@ -70,10 +70,45 @@ def test_graph_ops_are_counted_where_an_executor_runs_them():
                 op("_send_x_0:_Send", 40, 1),
             ],
         ),
-        ("collective_ops", [op("dense/MatMul:MatMul", 50, 30)]),
+        ("collective_ops", [op("dense/MatMul:MatMul", 50, 30, step_id=7)]),
     )
 
-    assert rows(profile)["dense/MatMul"] == (50, 1)
+    frame = profile.op().frame.set_index("name")
+    assert frame["run_count"]["MatMul"] == 1
+    assert frame["micros"]["MatMul"] == 50
+
+
+def test_an_op_whose_executor_was_cut_off_by_the_end_of_the_trace_still_ran():
+    profile = read(("tf_Compute", [op("dense/MatMul:MatMul", 10, 20)]))
+
+    assert rows(profile)["dense/MatMul"] == (20, 1)
+
+
+def test_work_outside_an_executor_belongs_to_the_step_and_function_it_names():
+    profile = read(
+        ("python", called("f", "__inference_f_1", -5, 0, 50)),
+        ("tf_Compute", [span("ExecutorState::Process", 10, 20, id=-5), op("all:Reduce", 12, 8)]),
+        ("collective_ops", [op("all:Reduce", 25, 10, step_id=-5)]),
+    )
+
+    assert rows(profile) == {"all": (18, 1)}
+
+
+def test_constants_folded_while_a_function_is_prepared_belong_to_it():
+    profile = read(
+        (
+            "python",
+            [
+                span("EagerExecute", 0, 90, eager_op="__inference_f_1", is_func=1),
+                span("ExecutorState::Process", 10, 20, id=99),
+                op("Sin:Sin", 12, 8),
+            ],
+        ),
+        ("other", [span("ExecutorState::Process", 40, 20, id=98), op("Sin:Sin", 42, 3)]),
+    )
+
+    assert rows(profile)["f/Sin"] == (8, 1)
+    assert rows(profile)["unknown/Sin"] == (3, 1)
 
 
 def test_names_that_only_look_like_ops_are_not_ops():
@@ -86,8 +121,10 @@ def test_names_that_only_look_like_ops_are_not_ops():
         "BlockUntilReady",
     ]
     process = span("ExecutorState::Process", 0, 100, id=7)
+    # Some have a display name that alone would make them ops.
+    shown = [op(name, 10 * i, 5) for i, name in enumerate(others, 1)]
 
-    profile = read(("t", [process, *(span(name, 10 * i, 5) for i, name in enumerate(others, 1))]))
+    profile = read(("t", [process, *shown, *(span(name, 80, 5) for name in others)]))
 
     assert rows(profile) == {}
     assert profile.notes == ("no TensorFlow op ran in this cell",)
@@ -100,6 +137,19 @@ def test_an_op_that_runs_other_ops_is_charged_for_the_rest_only():
     )
 
     assert rows(profile) == {"py": (44, 1), "Sin": (6, 1)}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("IteratorGetNextAsOptionalOp::DoCompute", "ReduceDatasetOp::DoCompute"),
+        *("ToSingleElementOp::DoCompute", "InstantiatedCapturedFunction::Run"),
+    ],
+)
+def test_waiting_for_a_pipeline_is_not_op_time(name):
+    profile = read(("python", [*eager("ReduceDataset", 0, 50), span(name, 5, 40)]))
+
+    assert rows(profile) == {"ReduceDataset": (10, 1)}
 
 
 def test_waiting_for_input_or_for_a_function_is_not_op_time():
@@ -158,14 +208,44 @@ def test_a_call_made_while_a_graph_is_built_is_not_a_step():
         (
             "python",
             [
-                span("outer", 0, 100, tf_function_call="traced-nonXla", tracing_count=1),
                 span("tf.function-graph_building", 1, 50),
                 span("inner", 10, 20, tf_function_call="traced-nonXla", tracing_count=1),
+                span("outer", 60, 100, tf_function_call="notTraced-nonXla", tracing_count=1),
             ],
         )
     )
 
     assert list(profile.steps["function"]) == ["outer"]
+
+
+def test_a_function_that_an_op_calls_is_not_a_step_but_belongs_to_the_ops_step():
+    profile = read(
+        (
+            "python",
+            called("f", "__inference_f_1", -5, 0, 90) + called("f", "__inference_f_1", -7, 400, 9),
+        ),
+        (
+            "tf_Compute",
+            [
+                span("ExecutorState::Process", 10, 60, id=-5),
+                op("py:EagerPyFunc", 12, 50),
+                *called("g", "__inference_g_2", -6, 20, 30),
+            ],
+        ),
+        ("tf_Compute", [span("ExecutorState::Process", 300, 20, id=-6), op("Sin:Sin", 302, 8)]),
+    )
+
+    assert list(profile.steps["function"]) == ["f", "f"]
+    assert rows(profile)["Sin"] == (8, 1)
+    assert set(profile.events["step"]) == {0}
+
+
+def test_a_cell_without_calls_is_one_step():
+    profile = read(("python", eager("MatMul", 0, 10)))
+
+    assert profile.steps.to_dict("records") == [
+        {"step": 0, "start_micros": 0, "micros": 1000, "function": "In [1]", "traced": False}
+    ]
 
 
 def test_session_runs_and_trace_blocks_are_steps_and_the_outer_one_counts():
@@ -193,14 +273,34 @@ def test_hlo_ops_stand_under_the_function_that_xla_compiled():
                 event(cluster, 0, 1000 * US, display_name="__inference_fast_12"),
                 span("CpuExecutable::ExecuteAsyncOnStream", 900, 50),
                 span("MatMul.2", 905, 30, hlo_op="MatMul.2", hlo_module=module),
-                span("end: MatMul.2", 934, 1),
+                span("end: MatMul.2", 934, 1, hlo_op="MatMul.2", hlo_module=module),
+            ],
+        ),
+        # Another thread of the pool, at work alone from 935 to 945: the caller waits for it.
+        ("pool", [span("add.1", 920, 25, hlo_op="add.1", hlo_module=module)]),
+    )
+
+    # Compiling, here 900 µs, is not the time of an op.
+    assert rows(profile) == {
+        **{"fast": (10, 1), "fast/MatMul.2": (30, 1)},
+        "fast/add.1": (25, 1),
+    }
+    assert set(profile.nodes["op_type"]) == {"XlaLaunch", "MatMul", "add"}
+
+
+def test_a_compiled_function_called_in_a_graph_is_charged_for_its_execution_only():
+    profile = read(
+        (
+            "t",
+            [
+                span("ExecutorState::Process", 0, 1000, id=7),
+                op("call:StatefulPartitionedCall", 10, 900),
+                span("CpuExecutable::ExecuteAsyncOnStream", 800, 50),
             ],
         )
     )
 
-    # Compiling, here 900 µs, is not the time of an op.
-    assert rows(profile) == {"fast": (20, 1), "fast/MatMul.2": (30, 1)}
-    assert set(profile.nodes["op_type"]) == {"XlaLaunch", "MatMul"}
+    assert rows(profile) == {"call": (50, 1)}
 
 
 def test_kernels_on_a_gpus_streams_are_accelerator_time_of_the_op_that_launched_them():
@@ -297,6 +397,7 @@ def test_input_pipelines_are_told_apart_from_the_model():
     profile = read(
         ("python", called("f", "__inference_f_1", -5, 0, 50)),
         ("tf_Compute", [span("ExecutorState::Process", 10, 20, id=-5), op("Cast:Cast", 12, 8)]),
+        ("tf_data", [span("InstantiatedCapturedFunction::RunAsync", 5, 2, id=-9)]),
         ("tf_data", [span("ExecutorState::Process", 10, 20, id=-9), op("Cast:Cast", 12, 3)]),
     )
 

@@ -1,6 +1,8 @@
 from types import SimpleNamespace
 
-from nbprof.ingest.names import Functions, short_name, tell_apart
+import pytest
+
+from nbprof.ingest.names import Functions, function_of_module, short_name, tell_apart
 
 
 def attribute(*names, listed=False):
@@ -44,7 +46,12 @@ LIBRARY = {
 
 
 def resolve(executed, root="__inference_train_9"):
-    return Functions(LIBRARY.get).resolve(root, executed)
+    resolved = Functions(LIBRARY.get).resolve(root, executed)
+    return resolved.function, resolved.node
+
+
+def owner(executed):
+    return Functions(LIBRARY.get).resolve("__inference_train_9", executed).owner
 
 
 def test_a_node_of_the_function_itself_keeps_its_name():
@@ -66,8 +73,33 @@ def test_calls_inside_a_loop_are_followed():
     assert resolve("while_/cond/_0/while/Less") == ("while_cond_3", "while/Less")
 
 
-def test_an_argument_is_a_node_too():
-    assert resolve("while_/body/_1/while/Call/x") == ("__inference_inner_2", "x")
+def test_a_node_belongs_to_the_function_it_was_written_in_not_to_a_loops_body():
+    assert owner("while_/body/_1/while/add") == "__inference_train_9"
+    assert owner("while_/cond/_0/while/Less") == "__inference_train_9"
+    assert owner("while_/body/_1/while/Call/Sin") == "__inference_inner_2"
+
+
+def test_an_argument_that_looks_like_a_call_is_a_node():
+    library = {"__inference_f_1": function("Sin", arguments=("call/x",), call={"f": "g"})}
+
+    resolved = Functions(library.get).resolve("__inference_f_1", "call/x")
+
+    assert (resolved.function, resolved.node) == ("__inference_f_1", "call/x")
+
+
+def test_a_case_is_followed_into_the_branch_that_ran():
+    listed = attribute("first_1", "second_2", listed=True)
+    case = SimpleNamespace(name="case", attr={"branches": listed})
+    library = {
+        "__inference_f_1": SimpleNamespace(
+            node_def=[case], signature=SimpleNamespace(input_arg=[])
+        ),
+        "second_2": function("case/Cos"),
+    }
+
+    resolved = Functions(library.get).resolve("__inference_f_1", "case/branch1/_4/case/Cos")
+
+    assert (resolved.function, resolved.node) == ("second_2", "case/Cos")
 
 
 def test_the_parts_of_a_lowered_loop_belong_to_the_function_that_has_the_loop():
@@ -91,8 +123,33 @@ def test_a_scope_that_only_looks_like_a_call_is_kept():
 
 def test_a_function_is_called_by_its_python_name():
     assert short_name("__inference_one_step_on_data_1350") == "one_step_on_data"
-    assert short_name("a_inference_xf_1746__XlaMustCompile_true_config_proto_1_.2") == "xf"
+    assert short_name("__inference__lambda__3") == "<lambda>"
     assert short_name("tf.data") == "tf.data"
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [
+        ("a_inference_xf_1746__XlaMustCompile_true_config_proto_1_.2", "__inference_xf_1746"),
+        ("a_inference_one_step_on_data_329__.5", "__inference_one_step_on_data_329"),
+        ("__inference_<lambda>_3", "__inference__lambda__3"),
+    ],
+)
+def test_the_function_that_xla_compiled_is_known_by_its_module_or_call(module, function):
+    assert function_of_module(module) == function
+
+
+def test_what_xla_runs_always_stands_under_its_function():
+    f, g = "__inference_f_1", "__inference_f_2"
+
+    assert tell_apart([(f, "/"), (f, "/MatMul.2")]) == ["f", "f/MatMul.2"]
+    assert tell_apart([(f, "/sine"), (g, "/sine")]) == ["f_1/sine", "f_2/sine"]
+
+
+def test_a_function_that_is_called_like_a_group_is_told_from_it():
+    named = tell_apart([("session", "Sin"), ("__inference_session_5", "Sin")])
+
+    assert named == ["session/Sin", "session_5/Sin"]
 
 
 def test_nodes_of_different_functions_are_told_apart_only_where_they_collide():

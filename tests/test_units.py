@@ -56,7 +56,8 @@ def test_what_was_not_recorded_is_never_written_as_a_number():
 
 
 @pytest.mark.parametrize(
-    ("ns", "text"), [(1_500, "2 µs"), (3_210_000, "3.21 ms"), (1_240_000_000, "1.24 s")]
+    ("ns", "text"),
+    [(1_500, "2 µs"), (3_210_000, "3.21 ms"), (999_600_000, "1.00 s"), (1_240_000_000, "1.24 s")],
 )
 def test_durations_in_sentences_are_short(ns, text):
     assert format_seconds(ns) == text

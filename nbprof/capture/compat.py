@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 IDLE, DEFAULT_LEVEL, EVERY_RUN_LEVEL = -1, 2, 3
@@ -123,8 +124,8 @@ def quiet_logs() -> Iterator[None]:
         return
     get, put = switch
     before = get()
-    put(max(before, WARNING))
     try:
+        put(max(before, WARNING))
         yield
     finally:
         put(before)
@@ -159,7 +160,7 @@ def watch_profilers(give_way: Callable[[str], None]) -> Iterator[None]:
     from tensorflow.python.profiler.internal import _pywrap_profiler
 
     new_session = _pywrap_profiler.ProfilerSession
-    new_buffer = session.tf_session.TF_NewBufferFromString
+    c_api = session.tf_session
 
     def new_session_after_ours() -> Any:
         give_way("tf.profiler.experimental")
@@ -168,15 +169,18 @@ def watch_profilers(give_way: Callable[[str], None]) -> Iterator[None]:
     def new_buffer_after_ours(data: bytes) -> Any:
         if data[:2] in HARDWARE_TRACES:
             give_way("a Session.run with FULL_TRACE")
-        return new_buffer(data)
+        return c_api.TF_NewBufferFromString(data)
 
-    _pywrap_profiler.ProfilerSession = new_session_after_ours
-    session.tf_session.TF_NewBufferFromString = new_buffer_after_ours
+    # A copy of the module for session.py alone: elsewhere other messages begin with those bytes.
+    watched = ModuleType(c_api.__name__)
+    watched.__dict__.update(vars(c_api), TF_NewBufferFromString=new_buffer_after_ours)
     try:
+        _pywrap_profiler.ProfilerSession = new_session_after_ours
+        session.tf_session = watched
         yield
     finally:
         _pywrap_profiler.ProfilerSession = new_session
-        session.tf_session.TF_NewBufferFromString = new_buffer
+        session.tf_session = c_api
 
 
 @contextmanager
@@ -191,8 +195,8 @@ def keep_functions() -> Iterator[list[Any]]:
         init(self, *args, **kwargs)
         kept.append(self)
 
-    atomic_function.AtomicFunction.__init__ = init_and_keep
     try:
+        atomic_function.AtomicFunction.__init__ = init_and_keep
         yield kept
     finally:
         atomic_function.AtomicFunction.__init__ = init
@@ -273,6 +277,8 @@ def function_stacks(name: str) -> bytes | None:
     from tensorflow.python.eager import context
     from tensorflow.python.framework import c_api_util, errors
 
+    if not _has_context():
+        return None
     try:
         with c_api_util.tf_buffer() as buffer:
             pywrap_tfe.TFE_ContextGetGraphDebugInfo(context.context()._handle, name, buffer)
@@ -286,10 +292,19 @@ def function_def(name: str) -> Any:
     from tensorflow.python.eager import context
     from tensorflow.python.framework import errors
 
+    if not _has_context():
+        return None
     try:
         return context.context().get_function_def(name)
     except errors.NotFoundError:
         return None
+
+
+def _has_context() -> bool:
+    """Tell whether the eager runtime is up; starting it would fix the user's device settings."""
+    from tensorflow.python.eager import context
+
+    return context.context()._context_handle is not None
 
 
 @contextmanager
@@ -300,8 +315,8 @@ def allocations_recorded() -> Iterator[bool]:
     if library is None or before is None:
         yield False
         return
-    library["_ZN3tsl23EnableCPUAllocatorStatsEv"]()
     try:
+        library["_ZN3tsl23EnableCPUAllocatorStatsEv"]()
         yield True
     finally:
         if not before:

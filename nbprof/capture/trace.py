@@ -63,6 +63,23 @@ class Recorder:
     def start(self) -> None:
         """Begin to record; refuse, by name, when a profiler runs already."""
         began = time.perf_counter_ns()
+        try:
+            self._claim()
+            if self._import_tensorflow():
+                self._start_session()
+            self._cost_ns = time.perf_counter_ns() - began
+            self._start_ns = time.time_ns()
+            self._clock = time.perf_counter_ns()
+        except BaseException:
+            self._release()
+            raise
+
+    @property
+    def active(self) -> bool:
+        """Tell whether this recorder is the one at work."""
+        return Recorder._active is self
+
+    def _claim(self) -> None:
         with Recorder._lock:
             if Recorder._active is not None:
                 raise NbprofError(
@@ -70,20 +87,11 @@ class Recorder:
                     "nest; this code was not run."
                 )
             Recorder._active = self
-        try:
-            if self._import_tensorflow():
-                self._start_session()
-        except BaseException:
-            self._release()
-            raise
-        self._cost_ns = time.perf_counter_ns() - began
-        self._start_ns = time.time_ns()
-        self._clock = time.perf_counter_ns()
 
     def stop(self) -> Capture:
         """End the recording and give what it holds; all switches are back afterwards."""
-        wall_ns = time.perf_counter_ns() - self._clock - self._paused_ns
         try:
+            wall_ns = time.perf_counter_ns() - self._clock - self._paused_ns
             self._end_session()
         finally:
             self._release()

@@ -42,6 +42,8 @@ class Kind(IntEnum):
     """Inside COMPILED: the execution alone."""
     ALLOCATION = 14
     DEALLOCATION = 15
+    CAPTURED = 16
+    """An input pipeline running a function of the user's."""
 
 
 NAMES = {
@@ -52,15 +54,21 @@ NAMES = {
     b"SessionRun": Kind.SESSION_RUN,
     b"tf.function-graph_building": Kind.BUILDING,
     b"IteratorGetNextOp::DoCompute": Kind.WAIT,
-    b"InstantiatedCapturedFunction::Run": Kind.WAIT,
-    b"InstantiatedCapturedFunction::RunWithBorrowedArgs": Kind.WAIT,
+    b"IteratorGetNextAsOptionalOp::DoCompute": Kind.WAIT,
+    b"ReduceDatasetOp::DoCompute": Kind.WAIT,
+    b"ToSingleElementOp::DoCompute": Kind.WAIT,
+    b"InstantiatedCapturedFunction::Run": Kind.CAPTURED,
+    b"InstantiatedCapturedFunction::RunAsync": Kind.CAPTURED,
+    b"InstantiatedCapturedFunction::RunInstantiated": Kind.CAPTURED,
+    b"InstantiatedCapturedFunction::RunWithBorrowedArgs": Kind.CAPTURED,
     b"MemoryAllocation": Kind.ALLOCATION,
     b"MemoryDeallocation": Kind.DEALLOCATION,
     b"CpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
     b"GpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
 }
 
-OP_TYPE = re.compile(rb"_*[A-Za-z]\w*(>\w+)?")
+OP_TYPE = re.compile(rb"_?[A-Za-z]\w*(>\w+)?")
+_COMPILED = re.compile(rb"(__.+):\1")
 
 
 def kinds_of(
@@ -74,9 +82,9 @@ def _kind(name: bytes, display_name: bytes) -> Kind:
     known = NAMES.get(name)
     if known is not None:
         return known
-    node, op_type = split(name)
-    if node.startswith(b"__") and node == op_type:
+    if _COMPILED.fullmatch(name):
         return Kind.COMPILED
+    node, op_type = split(name)
     # The runtime's own nodes (_Send, _Arg …) are ops too, but have no display name.
     named = display_name == op_type or (not display_name and node[:1] == b"_")
     return Kind.OP if node and op_type and named else Kind.OTHER

@@ -6,21 +6,20 @@ of such a name are calls; they are followed here, and the node's own name remain
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-INPUT_PIPELINE = "tf.data"
-SESSION = "session"
-"""Where nodes run that belong to no tf.function; eager ops belong to "", nowhere."""
+INPUT_PIPELINE, IN_SESSION, NOT_KNOWN = "tf.data", "session", "unknown"
+"""What nodes belong to that are in no tf.function; eager ops belong to "", nowhere."""
 
 _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
 _RUNTIME_MADE = re.compile(
     r"(?P<kind>_(?:send|recv|arg|retval)_)(?P<node>.+?)(?P<number>(?:_\d+)+)"
 )
 _TRACED = re.compile(r"__(?:inference|forward|backward)_(?P<name>.*)_\d+")
-_HLO_MODULE = re.compile(r"a_inference_(?P<name>.*)_\d+__Xla.*")
+_HLO_MODULE = re.compile(r"a(?P<function>_inference_.*_\d+)__.*")
 _ATTRIBUTE = {"then": "then_branch", "else": "else_branch", "cond": "cond", "body": "body"}
 
 
@@ -31,6 +30,17 @@ class _Function:
     """`{node: {attribute: called functions}}`."""
 
 
+@dataclass(frozen=True)
+class Resolved:
+    """Where an executed node comes from."""
+
+    function: str
+    """The function that defines it: also the body of a loop or a branch."""
+    node: str
+    owner: str
+    """The tf.function, or other group, that it belongs to."""
+
+
 class Functions:
     """The functions of a process, asked for one by one."""
 
@@ -38,12 +48,13 @@ class Functions:
         self._function_def = function_def
         self._read: dict[str, _Function | None] = {}
 
-    def resolve(self, function: str, executed: str) -> tuple[str, str]:
-        """Give the function that defines an executed node, and the node's name there."""
+    def resolve(self, function: str, executed: str) -> Resolved:
+        """Follow the calls in an executed name to the function that defines the node."""
         made = _RUNTIME_MADE.fullmatch(executed)
         if made:
-            function, node = self.resolve(function, made["node"])
-            return function, made["kind"] + node + made["number"]
+            served = self.resolve(function, made["node"])
+            return replace(served, node=made["kind"] + served.node + made["number"])
+        owner = function
         seen = set()
         while (function, executed) not in seen:
             seen.add((function, executed))
@@ -57,7 +68,9 @@ class Functions:
             if callee is None:  # the node is a part of the lowered loop or branch itself
                 break
             function, executed = callee
-        return function, executed
+            if _TRACED.fullmatch(function):
+                owner = function
+        return Resolved(function, executed, owner)
 
     def _body(self, name: str) -> _Function | None:
         if name not in self._read:
@@ -104,17 +117,26 @@ def _enter(called: dict[str, Sequence[str]], rest: str) -> tuple[str, str] | Non
     return (plain[0], rest) if plain else None
 
 
+def function_of_module(module: str) -> str:
+    """Give the function that XLA compiled, by the name of its module or of its call."""
+    found = _HLO_MODULE.fullmatch(module)
+    # Modules are named after functions with all but letters, digits and `_` made `_`.
+    return re.sub(r"\W", "_", f"_{found['function']}" if found else module)
+
+
 def short_name(function: str) -> str:
-    """Give the Python name of a traced function, or of a compiled one."""
-    found = _TRACED.fullmatch(function) or _HLO_MODULE.fullmatch(function)
-    return found["name"] if found else function
+    """Give the Python name of a traced function."""
+    found = _TRACED.fullmatch(function)
+    name = found["name"] if found else function
+    return "<lambda>" if name == "_lambda_" else name
 
 
 def tell_apart(nodes: Sequence[tuple[str, str]]) -> list[str]:
     """Name each (function, node) so that nodes of different functions stay different.
 
     A node keeps its own name unless its function shares a node name with another one under the
-    same first scope; then the function's name comes before all the function has in that scope.
+    same first scope; then the function's name comes before all the function has in that scope. A
+    name that begins with `/` always stands under its function.
     """
     owners = defaultdict(set)
     for function, node in nodes:
@@ -122,12 +144,12 @@ def tell_apart(nodes: Sequence[tuple[str, str]]) -> list[str]:
     shared = {
         (function, _first_scope(node))
         for node, functions in owners.items()
-        if len(functions) > 1
+        if len(functions) > 1 or node.startswith("/")
         for function in functions
     }
     labels = _labels({function for function, _ in shared})
     return [
-        f"{labels[function]}/{node}"
+        f"{labels[function]}/{node.lstrip('/')}".rstrip("/")
         if function and (function, _first_scope(node)) in shared
         else node
         for function, node in nodes
@@ -135,11 +157,13 @@ def tell_apart(nodes: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _labels(functions: set[str]) -> dict[str, str]:
-    """Give each function its Python name, or its runtime name when two share the Python name."""
-    names = [short_name(function) for function in functions]
+    """Give each function its Python name, or its numbered name when two share the Python name."""
+    names = Counter(short_name(function) for function in functions)
     return {
-        function: name if names.count(name) == 1 else function.strip("_").partition("_")[2]
-        for function, name in zip(functions, names, strict=True)
+        function: short_name(function)
+        if names[short_name(function)] == 1
+        else re.sub(r"^__(inference|forward|backward)_", "", function)
+        for function in functions
     }
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.ingest import callers
 from nbprof.ingest.kinds import Kind, split
-from nbprof.ingest.names import INPUT_PIPELINE, SESSION, short_name
+from nbprof.ingest.names import IN_SESSION, INPUT_PIPELINE, NOT_KNOWN, function_of_module
 from nbprof.ingest.nesting import NONE, Rows
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_HLO_NUMBER = re.compile(r"\.\d+$")
+_HLO_NUMBER = re.compile(r"[._]\d+$")
 
 XLA_CLUSTER = "XlaLaunch"
 """The op type under which the run of a compiled function stands, besides its HLO ops."""
@@ -49,30 +50,27 @@ class Runs:
     accelerator: Mask
 
 
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    """Which host events are op runs, and of what sort."""
+
+    dispatch: Rows
+    """The eager dispatch each event stands in."""
+    launcher: Rows
+    """For a compiled function's execution, the event that launched it."""
+    eager: Mask
+    executable: Mask
+    is_op: Mask
+    waiting: Mask
+
+
 def find_runs(host: "HostEvents", steps: "Steps") -> Runs:
     """Read the op runs off the host's threads."""
-    dispatch = host.inside(host.of(Kind.EAGER))
-    of_function = (host.number("is_func", 0) == 1)[dispatch] & (dispatch != NONE)
-    kernel = host.of(Kind.KERNEL)
-    eager = kernel & ~of_function & (dispatch != NONE)
-    compiled = host.inside(host.of(Kind.COMPILED))
-    executable = host.of(Kind.EXECUTABLE) & (compiled != NONE)
-    is_op = eager | executable | host.of(Kind.OP, Kind.THUNK)
-    waiting = host.of(Kind.WAIT) | (kernel & of_function)
-
-    event = np.flatnonzero(is_op)
-    executor = host.inside(host.of(Kind.PROCESS))
-    # Without a Python call around it, work belongs to an input pipeline; inside one, to the
-    # function called, such as the constants that are folded when it is first prepared.
-    around = np.where(of_function, host.text("eager_op")[dispatch], PIPELINE)
-    function, step = _callers(host, steps, around, executor[event])
-    function = np.where(function == NOWHERE, around[event], function)
-    # An op event outside an executor is further work of a run that was counted inside one.
-    is_run = ~host.of(Kind.OP) | (executor != NONE)
-
-    group, name = _identify(host, event, eager, dispatch, compiled, function)
-    node, nodes = _distinct(host, group, name)
-    step = np.where(step != NONE, step, steps.step_of_event[event])
+    marks = _mark(host)
+    event = np.flatnonzero(marks.is_op)
+    found = callers.find_callers(host, steps, event)
+    node, nodes = _distinct(host, *_identify(host, event, marks, found.function))
+    step = np.where(found.step != NONE, found.step, steps.step_of_event[event])
     step = np.where(step != NONE, step, steps.at(host.start[event]))
     return Runs(
         nodes,
@@ -82,60 +80,86 @@ def find_runs(host: "HostEvents", steps: "Steps") -> Runs:
         host.line[event],
         host.start[event],
         host.duration[event],
-        _own_time(host, is_op, waiting)[event],
-        is_run[event],
+        _own_time(host, marks)[event],
+        _counted(host, marks)[event],
         np.zeros(len(event), dtype=bool),
     )
 
 
-def _own_time(host: "HostEvents", is_op: Mask, waiting: Mask) -> Ints:
-    """Take off each op's time what ops and waits directly inside it took."""
-    charged = is_op | waiting
+def _mark(host: "HostEvents") -> _Marks:
+    dispatch = host.inside(host.of(Kind.EAGER))
+    of_function = (host.number("is_func", 0) == 1)[dispatch] & (dispatch != NONE)
+    kernel = host.of(Kind.KERNEL)
+    eager = kernel & ~of_function & (dispatch != NONE)
+
+    launcher = host.inside(host.of(Kind.OP, Kind.COMPILED))
+    executable = host.of(Kind.EXECUTABLE) & (launcher != NONE)
+    # What launched a compiled function may have compiled it before: the execution is the run.
+    launches = np.zeros(len(host.row), dtype=bool)
+    launches[launcher[executable]] = True
+    is_op = eager | executable | host.of(Kind.THUNK) | (host.of(Kind.OP) & ~launches)
+    waiting = host.of(Kind.WAIT, Kind.CAPTURED) | (kernel & of_function)
+    return _Marks(dispatch, launcher, eager, executable, is_op, waiting)
+
+
+def _counted(host: "HostEvents", marks: _Marks) -> Mask:
+    """Tell runs from further work of a run: a collective's, or a second execution's."""
+    in_executor = host.inside(host.of(Kind.PROCESS)) != NONE
+    further = host.of(Kind.OP) & ~in_executor & (host.number("step_id") != NONE)
+    executions = np.flatnonzero(marks.executable)
+    _, first = np.unique(marks.launcher[executions], return_index=True)
+    further[np.delete(executions, first)] = True
+    counted: Mask = ~further
+    return counted
+
+
+def _own_time(host: "HostEvents", marks: _Marks) -> Ints:
+    """Take off each op's time what ops and waits inside it took."""
+    charged = marks.is_op | marks.waiting
     above = host.inside(charged)
     child = np.flatnonzero(charged & (above != NONE))
     covered = np.minimum(host.end[child], host.end[above[child]]) - host.start[child]
     taken = np.zeros(len(host.row), dtype=np.int64)
     np.add.at(taken, above[child], covered)
+    # A compiled function hands its ops to a pool of threads and waits for all of them.
+    pooled = _Union(host, host.of(Kind.THUNK))
+    rows = np.flatnonzero(marks.executable)
+    taken[rows] = pooled.until(host.end[rows]) - pooled.until(host.start[rows])
     own: Ints = np.maximum(host.duration - taken, 0)
     return own
 
 
-def _callers(host: "HostEvents", steps: "Steps", around: Rows, executor: Rows) -> tuple[Rows, Rows]:
-    """Find for which function and step each executor works, by its id.
+class _Union:
+    """The time that the marked events cover together, on all threads."""
 
-    Functions are rows of `strings` or the groups below; both are unknown (NOWHERE, NONE) where no
-    function or session run has that id.
-    """
-    ids = host.number("id")
-    caller = np.flatnonzero(host.of(Kind.FUNCTION_RUN, Kind.SESSION_RUN))
-    caller = caller[np.argsort(ids[caller], kind="stable")]
-    if not len(caller):
-        return np.full(len(executor), NOWHERE), np.full(len(executor), NONE)
-    function = np.where(host.kind[caller] == Kind.SESSION_RUN, IN_SESSION, around[caller])
-    wanted = ids[executor]
-    place = np.minimum(np.searchsorted(ids[caller], wanted), len(caller) - 1)
-    found = (ids[caller][place] == wanted) & (executor != NONE) & (wanted != NONE)
-    return (
-        np.where(found, function[place], NOWHERE),
-        np.where(found, steps.step_of_event[caller][place], NONE),
-    )
+    def __init__(self, host: "HostEvents", marked: Mask) -> None:
+        order = np.argsort(host.start[marked], kind="stable")
+        start, end = host.start[marked][order], np.maximum.accumulate(host.end[marked][order])
+        new = np.append(True, start[1:] > end[:-1])[: len(start)]
+        self._start = start[new]
+        self._end = end[np.append(new[1:], True)[: len(start)]]
+        self._before = np.append(0, np.cumsum(self._end - self._start))
 
-
-NOWHERE, PIPELINE, IN_SESSION = 0, -1, -2
-"""Beside rows of `strings`: the groups of eager ops, input pipelines and session graphs."""
+    def until(self, time: Ints) -> Ints:
+        """Give how much is covered before each moment."""
+        place = np.searchsorted(self._start, time, side="right")
+        if not len(self._start):
+            return np.zeros(len(time), dtype=np.int64)
+        beyond = np.maximum(self._end[place - 1] - time, 0)
+        return np.where(place > 0, self._before[place] - beyond, 0)
 
 
-def _identify(
-    host: "HostEvents", event: Rows, eager: Mask, dispatch: Rows, compiled: Rows, function: Rows
-) -> tuple[Rows, Rows]:
-    """Give group and name of each op, both as rows of `strings` (groups also as above)."""
-    kind = host.kind[event]
-    eager, thunk, executable = eager[event], kind == Kind.THUNK, kind == Kind.EXECUTABLE
+def _identify(host: "HostEvents", event: Rows, marks: _Marks, function: Rows) -> tuple[Rows, Rows]:
+    """Give group and name of each op: both rows of `strings`, groups also those of `callers`."""
+    eager, executable = marks.eager[event], marks.executable[event]
+    thunk = host.kind[event] == Kind.THUNK
+    launcher = marks.launcher[event]
     names = host.space.name[host.row].astype(np.intp)
-    name = names[np.where(executable, compiled[event], event)]
-    name = np.where(eager, host.text("eager_op")[dispatch[event]], name)
+    name = names[np.where(executable, launcher, event)]
+    name = np.where(eager, host.text("eager_op")[marks.dispatch[event]], name)
     name = np.where(thunk, host.text("hlo_op")[event], name)
-    group = np.where(eager | executable, NOWHERE, function)
+    whole = executable & (host.kind[launcher] == Kind.COMPILED)
+    group = np.where(eager | whole, callers.NOWHERE, function)
     group = np.where(thunk, host.text("hlo_module")[event], group)
     return group, name
 
@@ -144,25 +168,33 @@ def _distinct(
     host: "HostEvents", group: Rows, name: Rows
 ) -> tuple[Rows, list[tuple[str, str, str]]]:
     """Number the distinct (group, name) pairs and spell them out."""
-    width = len(host.space.strings)
-    pairs, node = np.unique((group + 2) * width + name, return_inverse=True)
-    return node, [_spell(host, pair // width - 2, pair % width) for pair in pairs.tolist()]
+    width, lowest = len(host.space.strings), callers.UNKNOWN
+    pairs, node = np.unique((group - lowest) * width + name, return_inverse=True)
+    return node, [_spell(host, pair // width + lowest, pair % width) for pair in pairs.tolist()]
+
+
+_GROUPS = {
+    callers.NOWHERE: "",
+    callers.PIPELINE: INPUT_PIPELINE,
+    callers.SESSION: IN_SESSION,
+    callers.UNKNOWN: NOT_KNOWN,
+}
 
 
 def _spell(host: "HostEvents", group: int, name: int) -> tuple[str, str, str]:
-    function = {NOWHERE: "", PIPELINE: INPUT_PIPELINE, IN_SESSION: SESSION}.get(group)
-    if function is None:
-        function = _decode(host.space.strings[group])
-    text = host.space.strings[name]
-    node, op_type = map(_decode, split(text))
-    if node.startswith("__") and node == op_type:
-        return "", short_name(node), XLA_CLUSTER
+    """Give function, node and op type; what XLA runs has a name that begins with its function."""
+    strings = host.space.strings
+    function = _GROUPS[group] if group in _GROUPS else _decode(strings[group])
+    node, op_type = map(_decode, split(strings[name]))
     if node:
         return function, node, op_type
-    whole = _decode(text)
-    if group == NOWHERE:
-        return "", whole, whole
-    return "", f"{short_name(function)}/{whole}", _HLO_NUMBER.sub("", whole)
+    whole = _decode(strings[name])
+    if group > 0:
+        return function_of_module(function), f"/{whole}", _HLO_NUMBER.sub("", whole)
+    compiled, _, again = whole.partition(":")
+    if again:
+        return function_of_module(compiled), "/", XLA_CLUSTER
+    return function, whole, whole
 
 
 def _decode(text: bytes) -> str:

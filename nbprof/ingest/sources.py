@@ -5,6 +5,7 @@ stack. An eager op ran inside a call from Python that was watched: the call's wi
 same thread, has it.
 """
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +19,15 @@ from nbprof.ingest.stacks import read_stacks, users
 if TYPE_CHECKING:
     from nbprof.capture.capture import Capture, DispatchLog, Stack
     from nbprof.ingest.host import HostEvents
+    from nbprof.ingest.names import Resolved
     from nbprof.ingest.runs import Runs
 
 Ints = npt.NDArray[np.int64]
+
+_OPTIMISED = re.compile(
+    r"(ArithmeticOptimizer/[A-Za-z]+_+|ConstantFolding/|ConstantFoldingCtrl/|/unary_ops_composition$)"
+)
+"""What the optimiser adds to the names of nodes that it makes from others."""
 
 
 class Stacks:
@@ -43,16 +50,16 @@ class Stacks:
 def find_sources(
     host: "HostEvents",
     runs: "Runs",
-    defined: list[tuple[str, str]],
+    resolved: list["Resolved"],
     capture: "Capture",
     began_ns: int,
 ) -> tuple[Rows, list["Stack"]]:
     """Give the stack of each run, or NONE, and the stacks.
 
-    `defined` has the function and name of each node, `began_ns` is when the trace began.
+    `resolved` says where each node comes from, `began_ns` when the trace began.
     """
     stacks = Stacks()
-    of_node = _stacks_of_nodes(defined, capture, stacks)
+    of_node = _stacks_of_nodes(resolved, capture, stacks)
     dispatch = _dispatch_of_runs(host, runs, capture.dispatches, began_ns)
     sites = [stacks.number(users(site, capture.cells)) for site in capture.dispatches.sites]
     of_dispatch = np.array([*sites, NONE], dtype=np.intp)[
@@ -62,15 +69,24 @@ def find_sources(
     return np.where(of_node[runs.node] != NONE, of_node[runs.node], eager), stacks.found
 
 
-def _stacks_of_nodes(defined: list[tuple[str, str]], capture: "Capture", stacks: Stacks) -> Rows:
+def _stacks_of_nodes(resolved: list["Resolved"], capture: "Capture", stacks: Stacks) -> Rows:
     known: dict[str, dict[str, Stack]] = {"": {}}
     numbers = []
-    for function, node in defined:
-        if function not in known:
-            info = capture.function_stacks(function)
-            known[function] = read_stacks(info, function) if info else {}
-        numbers.append(stacks.number(users(known[function].get(node, ()), capture.cells)))
+    for place in resolved:
+        if place.function not in known:
+            info = capture.function_stacks(place.function)
+            known[place.function] = read_stacks(info, place.function) if info else {}
+        stack = _stack_of(known[place.function], place.node)
+        numbers.append(stacks.number(users(stack, capture.cells)))
     return np.array(numbers, dtype=np.intp)
+
+
+def _stack_of(known: dict[str, "Stack"], node: str) -> "Stack":
+    """Find a node's stack; what TensorFlow made of a node, or around a loop, has that node's."""
+    original = _OPTIMISED.sub("", node)
+    while original and original not in known:
+        original = original.rpartition("/")[0]
+    return known.get(original, ())
 
 
 def _dispatch_of_runs(host: "HostEvents", runs: "Runs", log: "DispatchLog", began_ns: int) -> Rows:

@@ -35,9 +35,9 @@ class Steps:
 
 
 def find_steps(host: "HostEvents") -> Steps:
-    """Find the outermost steps; a call made while a graph is being built only builds."""
+    """Find the outermost steps: not calls made by an op, nor while a graph is being built."""
     candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK)
-    inner = host.inside(candidate) != NONE
+    inner = host.inside(candidate | host.of(Kind.PROCESS)) != NONE
     building = host.inside(host.of(Kind.BUILDING)) != NONE
     is_step = candidate & ~inner & ~building
     event = np.flatnonzero(is_step)

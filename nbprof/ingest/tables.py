@@ -12,7 +12,7 @@ from nbprof.ingest.allocations import NEVER, Allocations, per_run
 from nbprof.ingest.dtypes import NAMES
 from nbprof.ingest.host import HostEvents
 from nbprof.ingest.kinds import Kind
-from nbprof.ingest.names import tell_apart
+from nbprof.ingest.names import Resolved, tell_apart
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.runs import Runs
 from nbprof.ingest.steps import Steps
@@ -21,10 +21,11 @@ from nbprof.ingest.xspace import XSpace
 MEMORY = ("bytes", "peak_bytes", "residual_bytes")
 
 
-def node_table(runs: Runs, defined: list[tuple[str, str]]) -> pd.DataFrame:
+def node_table(runs: Runs, resolved: list[Resolved]) -> pd.DataFrame:
     """Name the nodes as the functions that define them do."""
+    names = tell_apart([(node.owner, node.node) for node in resolved])
     op_types = [op_type for _, _, op_type in runs.nodes]
-    return pd.DataFrame({"name": tell_apart(defined), "op_type": op_types}, dtype=object)
+    return pd.DataFrame({"name": names, "op_type": op_types}, dtype=object)
 
 
 def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
@@ -95,8 +96,13 @@ def thread_table(space: XSpace, lines: list[int]) -> pd.DataFrame:
     return pd.DataFrame({"name": names, "device": devices}, dtype=object)
 
 
-def step_table(host: HostEvents, steps: Steps, origin_ns: int) -> pd.DataFrame:
-    """List the steps."""
+def step_table(
+    host: HostEvents, steps: Steps, origin_ns: int, what: str, wall_ns: int
+) -> pd.DataFrame:
+    """List the steps; a cell without any is one step."""
+    if not len(steps.event):
+        whole = {"start_micros": 0.0, "micros": wall_ns / 1e3, "function": what, "traced": False}
+        return pd.DataFrame([{"step": 0, **whole}])
     strings = host.space.strings
     called = host.text("tf_function_call")[steps.event]
     names = [

@@ -34,18 +34,18 @@ def read(capture: "Capture") -> Profile:
         notes += (NO_OPS,)
 
     functions = Functions(capture.function_def)
-    defined = [functions.resolve(function, name) for function, name, _ in runs.nodes]
+    resolved = [functions.resolve(function, name) for function, name, _ in runs.nodes]
     began_ns = _profile_start_ns(space)
-    stack, stacks = find_sources(host, runs, defined, capture, began_ns)
+    stack, stacks = find_sources(host, runs, resolved, capture, began_ns)
     origin_ns = began_ns - capture.start_ns
     lines, thread = np.unique(runs.line, return_inverse=True)
     made = {
-        "nodes": tables.node_table(runs, defined),
+        "nodes": tables.node_table(runs, resolved),
         "frames": tables.frame_table(stacks, capture.cells),
         "events": tables.event_table(runs, thread, stack, allocations, origin_ns),
         "allocations": tables.allocation_table(space, runs, allocations, origin_ns),
         "threads": tables.thread_table(space, lines.tolist()),
-        "steps": tables.step_table(host, steps, origin_ns),
+        "steps": tables.step_table(host, steps, origin_ns, capture.what, capture.wall_ns),
     }
     cost_ns = capture.cost_ns + time.perf_counter_ns() - began
     recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)

@@ -334,6 +334,18 @@ def test_a_cell_without_tensorflow_is_a_cell_without_ops(run):
     assert "no TensorFlow op ran in this cell" in outcome.report
 
 
+def test_a_fault_of_nbprof_costs_the_report_but_not_the_cells_value(run):
+    run("import nbprof.ingest\nread_rightly = nbprof.ingest.read\nnbprof.ingest.read = None")
+    try:
+        outcome = run("%%tfprof\ntf.ones([2])\n'still there'")
+    finally:
+        run("nbprof.ingest.read = read_rightly")
+
+    assert outcome.error is None
+    assert outcome.value == "'still there'"
+    assert not outcome.reports
+
+
 def test_a_bad_option_is_a_sentence_and_the_cell_is_not_run(run):
     outcome = run("%%tfprof -orderby micros\nran_anyway = True")
 

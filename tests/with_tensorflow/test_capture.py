@@ -1,7 +1,11 @@
 """Real TensorFlow, real traces: counts and times against values known without nbprof."""
 
+import gc
+import subprocess
+import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -342,6 +346,67 @@ def test_a_light_trace_says_what_it_leaves_out():
     assert profile.op().frame["bytes"].isna().all()
     assert "trace, light" in profile.headline
     assert any(note.startswith("-light: memory") for note in profile.notes)
+
+
+def test_mirrored_replicas_are_seen_to_the_end():
+    devices = tf.config.list_logical_devices("CPU")
+    strategy = tf.distribute.MirroredStrategy([device.name for device in devices])
+    with strategy.scope():
+        model = mlp()
+    x, y = batches(4)
+    model.fit(x, y, batch_size=32, verbose=0)
+
+    profile = profiled(lambda: model.fit(x, y, batch_size=32, verbose=0))
+
+    assert not any("gave way" in note for note in profile.notes)
+    assert len(profile.steps) == 4
+
+
+def test_functions_and_variables_of_the_block_are_not_kept_alive():
+    gone = []
+
+    def body():
+        variable = tf.Variable(1.0)
+        tf.function(lambda: variable + 1)()
+        gone.append(weakref.ref(variable))
+
+    with nbprof.profile() as run:
+        body()
+    gc.collect()
+
+    assert run.profile is not None
+    assert gone[0]() is None
+
+
+def test_a_fault_of_nbprof_does_not_replace_the_users_exception(monkeypatch):
+    def broken(_capture):
+        raise RuntimeError("our fault")
+
+    monkeypatch.setattr("nbprof.ingest.read", broken)
+
+    with (
+        pytest.warns(UserWarning, match="nbprof could not profile this block: our fault"),
+        pytest.raises(ZeroDivisionError),
+        nbprof.profile(),
+    ):
+        1 / 0  # noqa: B018
+
+
+def test_a_process_that_never_ran_eagerly_can_be_profiled():
+    script = (
+        "import tensorflow as tf, nbprof\n"
+        "tf.compat.v1.disable_eager_execution()\n"
+        "with nbprof.profile() as run:\n"
+        "    with tf.compat.v1.Session() as session:\n"
+        "        session.run(tf.compat.v1.random.uniform([4]) * 2)\n"
+        "print(run.profile.op())"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert "RandomUniform" in done.stdout, done.stderr[-2000:]
 
 
 def test_events_lie_within_the_cell():
