@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_HLO_NUMBER = re.compile(r"[._]\d+$")
+_HLO_NUMBER = re.compile(r"([._]\d+)+$")
 
 XLA_CLUSTER = "XlaLaunch"
 """The op type under which the run of a compiled function stands, besides its HLO ops."""
