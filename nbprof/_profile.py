@@ -54,6 +54,9 @@ class Profile:
     """A row per thread or stream that ran ops: `name`, `device`."""
     steps: "pd.DataFrame"
     """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
+    spent: "pd.DataFrame"
+    """A row per thing the cell's own thread spent time on: `category`, `ns`; the sum is the wall
+    time."""
     recording: Recording
     notes: tuple[str, ...] = ()
     """A sentence for everything that was not recorded, or not as one would expect."""
@@ -99,6 +102,15 @@ class Profile:
     def code(self, **options: object) -> "View":
         """Show the tree of the Python lines that made or ran the ops."""
         return self.view("code", **options)
+
+    def summary(self) -> "pd.DataFrame":
+        """Tell where the cell's wall time went, on its own thread: `category, micros, percent`.
+
+        The rows exclude each other and add up to `attrs["wall_micros"]`.
+        """
+        from nbprof.views import summary
+
+        return summary.summary(self)
 
     def memory(self) -> "pd.DataFrame":
         """Follow the live bytes over time: `micros`, `device`, `live_bytes`.

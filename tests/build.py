@@ -50,6 +50,7 @@ def profile(*nodes, notes=(), steps=1):
                 "traced": False,
             }
         ),
+        spent=pd.DataFrame({"category": ["Python"], "ns": [2_500_000]}),
         recording=Recording("In [1]", "a profile made by hand", 2_500_000, 1_000_000),
         notes=notes,
     )

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+CALLING_THREAD = "nbprof: the cell begins"
+"""The name of the event that marks the thread of the cell in the trace."""
+
 Frame = tuple[str, int, str]
 """File, line, function."""
 Stack = tuple[Frame, ...]

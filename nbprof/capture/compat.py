@@ -109,6 +109,13 @@ def start_session(folder: str) -> Any:
     return session
 
 
+def mark_thread(name: str) -> None:
+    """Leave an event of this name in the trace, on the thread that calls."""
+    from tensorflow.python.profiler.internal import _pywrap_traceme
+
+    _pywrap_traceme.TraceMe(name).Stop()
+
+
 def export_session(session: Any) -> None:
     """End a session and write its trace."""
     with quiet_logs():

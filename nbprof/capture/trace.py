@@ -10,7 +10,7 @@ from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.budget import Budget
-from nbprof.capture.capture import Capture
+from nbprof.capture.capture import CALLING_THREAD, Capture
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.errors import NbprofError
 from nbprof.units import format_seconds
@@ -153,6 +153,7 @@ class Recorder:
         self._kept = self._cleanup.enter_context(compat.keep_functions())
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
+        compat.mark_thread(CALLING_THREAD)
         self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
 
     def _set_level(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof._profile import Profile, Recording
-from nbprof.ingest import tables
+from nbprof.ingest import tables, walltime
 from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.allocations import find_allocations
 from nbprof.ingest.host import read_host
@@ -45,6 +45,7 @@ def read(capture: "Capture") -> Profile:
         "events": tables.event_table(runs, thread, stack, allocations, origin_ns),
         "allocations": tables.allocation_table(space, runs, allocations, origin_ns),
         "threads": tables.thread_table(space, lines.tolist()),
+        "spent": walltime.spent(host, runs, capture.wall_ns, capture.traced_ns, origin_ns),
         "steps": tables.step_table(host, steps, origin_ns, capture.what, capture.wall_ns),
     }
     cost_ns = capture.cost_ns + time.perf_counter_ns() - began

@@ -409,6 +409,59 @@ def test_a_process_that_never_ran_eagerly_can_be_profiled():
     assert "RandomUniform" in done.stdout, done.stderr[-2000:]
 
 
+def test_the_summary_adds_up_to_the_wall_time_and_names_what_took_it():
+    @tf.function
+    def slow_to_trace(x):
+        time.sleep(0.05)
+        return tf.matmul(x, x)
+
+    def slow(x):
+        time.sleep(0.02)
+        return x
+
+    x = tf.random.uniform([1000, 1000])
+    data = tf.data.Dataset.range(3).map(
+        lambda v: tf.numpy_function(slow, [v], tf.int64, stateful=False)
+    )
+
+    def body():
+        time.sleep(0.1)
+        slow_to_trace(x)
+        for _ in range(5):
+            tf.matmul(x, x)
+        list(data)
+
+    profile = profiled(body)
+
+    spent = profile.summary().set_index("category")["micros"]
+    wall = profile.summary().attrs["wall_micros"]
+    assert spent.sum() == pytest.approx(wall, abs=1000)
+    assert profile.summary()["percent"].sum() == pytest.approx(100, abs=1)
+    assert spent["Python"] >= 100_000
+    assert spent["tf.function tracing"] >= 50_000
+    assert spent["waiting for input"] >= 40_000
+    assert spent["ops"] > 0
+    assert spent["dispatch"] > 0
+
+
+def test_what_a_limit_cut_off_is_in_the_summary():
+    with nbprof.profile(limit=0.2) as run:
+        time.sleep(0.6)
+
+    spent = run.profile.summary().set_index("category")["micros"]
+    assert spent["not traced"] == pytest.approx(400_000, rel=0.3)
+    assert spent.sum() == pytest.approx(run.profile.recording.wall_ns / 1000, abs=1000)
+
+
+def test_the_summary_of_a_keras_fit_adds_up_too():
+    model = mlp()
+    profile = profiled(lambda: model.fit(*batches(20), batch_size=32, verbose=0))
+
+    summary = profile.summary()
+    assert summary["micros"].sum() == pytest.approx(summary.attrs["wall_micros"], abs=1000)
+    assert {"Python", "ops", "dispatch", "tf.function tracing"} <= set(summary["category"])
+
+
 def test_events_lie_within_the_cell():
     x = tf.ones([8, 8])
 
