@@ -29,15 +29,12 @@ class DispatchLog:
     thread: Ints
     site: Ints
     """Which of `sites` called."""
-    ops: list[str]
-    shapes: list[tuple[Any, ...]]
-    """Of each input that is a tensor its shape, else None."""
 
 
 def no_dispatches() -> DispatchLog:
     """Make the log of code that was not watched."""
     none = np.zeros(0, dtype=np.int64)
-    return DispatchLog((), none, none, none, none, [], [])
+    return DispatchLog((), none, none, none, none)
 
 
 def _no_function(_name: str) -> None:

@@ -211,54 +211,30 @@ def keep_functions() -> Iterator[list[Any]]:
 
 @contextmanager
 def replaced_dispatchers(
-    wrap: Callable[[Callable[..., Any], Callable[[Any], tuple[str, Any]]], Callable[..., Any]],
+    wrap: Callable[[Callable[..., Any], int | None], Callable[..., Any]],
 ) -> Iterator[None]:
-    """Replace the functions through which Python runs ops by `wrap(function, op_and_inputs)`.
+    """Replace the functions through which Python runs ops by `wrap(function, place of the op)`.
 
+    The place is that of the op's name among the arguments, None for the one that makes constants.
     Their callers look them up on these modules at every call.
     """
     from tensorflow.python import pywrap_tfe
     from tensorflow.python.framework import constant_op
 
-    def fast(arguments: Any) -> tuple[str, Any]:  # context, op, name, inputs and attributes …
-        return arguments[1], arguments[3:]
-
-    def constant(_arguments: Any) -> tuple[str, Any]:  # value, …
-        return "_EagerConst", ()
-
-    def plain(arguments: Any) -> tuple[str, Any]:  # context, device, op, inputs, attributes, …
-        return arguments[2], arguments[3]
-
     ways = {
-        (pywrap_tfe, "TFE_Py_FastPathExecute"): fast,
-        (pywrap_tfe, "TFE_Py_Execute"): plain,
-        (pywrap_tfe, "TFE_Py_ExecuteCancelable"): plain,
-        (constant_op, "convert_to_eager_tensor"): constant,
+        (pywrap_tfe, "TFE_Py_FastPathExecute"): 1,
+        (pywrap_tfe, "TFE_Py_Execute"): 2,
+        (pywrap_tfe, "TFE_Py_ExecuteCancelable"): 2,
+        (constant_op, "convert_to_eager_tensor"): None,
     }
     before = {way: getattr(*way) for way in ways}
     try:
-        for way, op_and_inputs in ways.items():
-            setattr(*way, wrap(before[way], op_and_inputs))
+        for way, op_place in ways.items():
+            setattr(*way, wrap(before[way], op_place))
         yield
     finally:
         for way, dispatch in before.items():
             setattr(*way, dispatch)
-
-
-@cache
-def _eager_tensor() -> Any:
-    from tensorflow.python.framework import ops
-
-    return ops.EagerTensor
-
-
-def shape_of(value: Any) -> Any:
-    """Give the shape of an eager tensor, those of a list of them, None of anything else."""
-    if isinstance(value, _eager_tensor()):
-        return value._shape_tuple()
-    if isinstance(value, list | tuple):
-        return tuple(map(shape_of, value))
-    return None
 
 
 @cache

@@ -1,13 +1,14 @@
-"""What Python handed to TensorFlow during a cell: which op, when, from which lines, on what shapes.
+"""What Python handed to TensorFlow during a cell: when, and from which lines.
 
-The trace of an eager op knows neither its Python line nor its input shapes. The functions through
-which Python reaches the runtime are wrapped during the cell, at some microseconds a call; none of
-the wrappers is on the stack when TensorFlow raises an error of the user's.
+The trace of an eager op does not know its Python line. The functions through which Python reaches
+the runtime are wrapped during the cell, at a few microseconds a call; none of the wrappers is on
+the stack when TensorFlow raises an error of the user's.
 """
 
 import sys
 import threading
 import time
+from array import array
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import CodeType, FrameType
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nbprof.capture import compat
-from nbprof.capture.capture import DispatchLog
+from nbprof.capture.capture import DispatchLog, Stack
 
 FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy", "contextlib", "functools"))
 """Packages whose frames are not the user's."""
@@ -31,9 +32,11 @@ class DispatchWatch:
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         """How often each op or function was called so far."""
-        self._calls: list[tuple[int, int, int, int, str, tuple[Any, ...]]] = []
-        self._packages: dict[CodeType, str] = {}
-        self._sites: dict[tuple[tuple[CodeType, int], ...], int] = {}
+        # Start, end, thread and site of each call, flat: objects would set off the collector.
+        self._calls = array("q")
+        # Keyed by id, for Python computes the hash of a code object anew each time, and slowly.
+        self._codes: dict[int, tuple[CodeType, str]] = {}
+        self._sites: dict[tuple[int, ...], int] = {}
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
@@ -41,55 +44,47 @@ class DispatchWatch:
 
     def log(self) -> DispatchLog:
         """Give the calls as a value."""
-        numbers = [call[:4] for call in self._calls]
-        start_ns, end_ns, thread, site = np.array(numbers, dtype=np.int64).reshape(-1, 4).T
-        return DispatchLog(
-            sites=tuple(
-                tuple((code.co_filename, line, code.co_name) for code, line in frames)
-                for frames in self._sites
-            ),
-            start_ns=start_ns,
-            end_ns=end_ns,
-            thread=thread,
-            site=site,
-            ops=[call[4] for call in self._calls],
-            shapes=[call[5] for call in self._calls],
-        )
+        start_ns, end_ns, thread, site = np.array(self._calls, dtype=np.int64).reshape(-1, 4).T
+        return DispatchLog(tuple(map(self._stack, self._sites)), start_ns, end_ns, thread, site)
 
-    def _recorded(self, dispatch: Callable[..., Any], op_and_inputs: Callable[..., Any]) -> Any:
-        """Wrap one of TensorFlow's dispatch functions."""
+    def _stack(self, site: tuple[int, ...]) -> Stack:
+        codes = (self._codes[key][0] for key in site[::2])
+        frames = [
+            (code.co_filename, line, code.co_name)
+            for code, line in zip(codes, site[1::2], strict=True)
+        ]
+        return tuple(reversed(frames))
+
+    def _recorded(self, dispatch: Callable[..., Any], op_place: int | None) -> Any:
+        """Wrap one of TensorFlow's dispatch functions; `op_place` is where it is told the op."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
-        thread, frame, shape_of = threading.get_ident, sys._getframe, compat.shape_of
+        thread, frame = threading.get_ident, sys._getframe
 
         def record(*arguments: Any) -> Any:
             __tracebackhide__ = True
-            op, inputs = op_and_inputs(arguments)
+            op = "_EagerConst" if op_place is None else arguments[op_place]
             counts[op] = counts.get(op, 0) + 1
             start = clock()
             try:
                 return dispatch(*arguments)
             finally:
-                end = clock()
-                shapes = tuple(map(shape_of, inputs))
-                calls.append((start, end, thread(), self._site(frame(1)), op, shapes))
+                calls.extend((start, clock(), thread(), self._site(frame(1))))
 
         return record
 
     def _site(self, frame: FrameType | None) -> int:
         """Number the place a call comes from: its frames without those of frameworks."""
-        frames = []
+        site: list[int] = []
         while frame is not None:
-            package = self._package(frame)
-            if package in BOTTOM:
+            code = frame.f_code
+            key = id(code)
+            known = self._codes.get(key)
+            if known is None:
+                package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+                known = self._codes[key] = (code, package)
+            if known[1] in BOTTOM:
                 break
-            if package not in FRAMEWORKS:
-                frames.append((frame.f_code, frame.f_lineno))
+            if known[1] not in FRAMEWORKS:
+                site += (key, frame.f_lineno)
             frame = frame.f_back
-        return self._sites.setdefault(tuple(reversed(frames)), len(self._sites))
-
-    def _package(self, frame: FrameType) -> str:
-        known = self._packages.get(frame.f_code)
-        if known is None:
-            known = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-            self._packages[frame.f_code] = known
-        return known
+        return self._sites.setdefault(tuple(site), len(self._sites))
