@@ -73,7 +73,7 @@ class Profile:
                 _plural(max(len(self.steps), 1), "step"),
                 _plural(runs, "op run"),
                 recording.how,
-                f"profiling added {format_seconds(recording.cost_ns)} around the cell",
+                f"profiling added {format_seconds(recording.cost_ns)} around it",
             )
         )
 

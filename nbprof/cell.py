@@ -133,18 +133,39 @@ def _compile(
         return [*compiled, error], None
 
 
+def is_the_cell() -> bool:
+    """Tell whether the magic that calls this is the running cell itself, not called by its code.
+
+    The shell turns a cell magic into one call on the cell's first line.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "run_cell_magic":
+        frame = frame.f_back
+    caller = frame and frame.f_back
+    return caller is not None and caller.f_code.co_name == "<module>" and caller.f_lineno == 1
+
+
+_pending: list[Callable[[], None]] = []
+"""What puts back the exception handler that the last failed cell has set."""
+
+
 def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
     """Have the shell show `error`, when it leaves the cell, without the frames of the magic.
 
     The shell's own door for this, a custom exception handler, is set for this one exception and
     put back when it was used or when the cell has ended.
     """
+    while _pending:
+        _pending.pop()()
     own = _first_user_frame(error)
     before = shell.custom_exceptions, shell.CustomTB
 
     def restore(*_: object) -> None:
-        shell.custom_exceptions, shell.CustomTB = before
-        shell.events.unregister("post_run_cell", restore)
+        if restore in _pending:
+            _pending.remove(restore)
+            shell.events.unregister("post_run_cell", restore)
+        if shell.CustomTB is ours:  # else the user's code has set its own since
+            shell.custom_exceptions, shell.CustomTB = before
 
     def show(
         shell: "InteractiveShell",
@@ -159,13 +180,17 @@ def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
             shell.showindentationerror() if indented else shell.showsyntaxerror()
             return
         shown = own if value is error and own is not None else traceback
+        if shown is own:
+            value.__traceback__ = own  # groups are printed from there
         if issubclass(kind, before[0]):
             before[1](kind, value, shown, tb_offset=tb_offset)
         else:
             shell.showtraceback((kind, value, shown), tb_offset=0 if shown is own else tb_offset)
 
-    shell.events.register("post_run_cell", restore)
     shell.set_custom_exc((type(error),), show)
+    ours = shell.CustomTB
+    shell.events.register("post_run_cell", restore)
+    _pending.append(restore)
 
 
 def _first_user_frame(error: BaseException) -> TracebackType | None:

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,9 @@ from IPython.core.magic import (
     output_can_be_silenced,
 )
 
-from nbprof.cell import compile_cell, leave_like_bare, number
+from nbprof.cell import compile_cell, is_the_cell, leave_like_bare, number
 from nbprof.errors import NbprofError
+from nbprof.options import NOT_YET as OPTIONS_NOT_YET
 from nbprof.options import OPTIONS, ViewOptions, lookup, suggest
 from nbprof.run import ProfiledRun, last
 
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 MAGIC = "tfprof"
 COMMANDS = (f"%{MAGIC}", f"%%{MAGIC}")
 VIEWS = ("op", "scope", "code")
-NOT_YET = ("graph", "layer", "advise", "set", "help", "explore", "from")
+NOT_YET = ("graph", "layer", "advise", "set", "explore", "from")
+HELP = ("help", "h")
 OWN_FLAGS = {
     "o": ("NAME", "bind the View to this name and still show it"),
     "q": ("", "show nothing"),
@@ -83,14 +86,16 @@ class NbprofMagics(Magics):
         try:
             cell = compile_cell(shell, MAGIC, line, body)
         except SyntaxError as error:
-            leave_like_bare(shell, error)
+            if is_the_cell():
+                leave_like_bare(shell, error)
             raise
         run = ProfiledRun(f"In [{number(shell)}]", request.light, request.limit)
         try:
             _or_usage_error(run.__enter__)
             return cell.run()
         except BaseException as error:
-            leave_like_bare(shell, error)
+            if is_the_cell():
+                leave_like_bare(shell, error)
             raise
         finally:
             if run.started:
@@ -100,6 +105,8 @@ class NbprofMagics(Magics):
         try:
             run.__exit__(None, None, None)
             self._show(run.profile, request)
+        except KeyboardInterrupt:
+            sys.stderr.write("nbprof's report was interrupted; the cell itself had ended.\n")
         except Exception as error:  # noqa: BLE001 the user's cell must not fail by our fault
             sys.stderr.write(
                 f"nbprof could not report on this cell ({type(error).__name__}: {error}); "
@@ -114,10 +121,13 @@ class NbprofMagics(Magics):
         view = views.view(profile, request.view, request.options)
         if request.name:
             self.shell.user_ns[request.name] = view
-        if request.text_file:
-            request.text_file.write_text(view.text, encoding="utf-8")
         if not request.quiet:
             display(view)
+        if request.text_file:
+            try:
+                request.text_file.write_text(view.text, encoding="utf-8")
+            except OSError as error:
+                sys.stderr.write(f"-T could not write {request.text_file}: {error.strerror}.\n")
 
 
 def _or_usage_error(function: Callable[..., Any], *arguments: str) -> Any:
@@ -158,6 +168,8 @@ def _pair_up(words: list[str]) -> dict[str, str]:
     waiting = iter(words)
     for word in waiting:
         name, equals, value = word.lstrip("-").partition("=")
+        if word in VIEWS:
+            raise NbprofError(f"a view comes before the options: %%{MAGIC} {word} …")
         if not word.startswith("-") or not name:
             raise NbprofError(f"{word!r} stands where an option was expected; {_known()}")
         _check_flag(name)
@@ -179,16 +191,20 @@ def _known() -> str:
 
 
 def _check_flag(name: str) -> None:
-    if name in OWN_FLAGS:
+    if name in OWN_FLAGS or name in OPTIONS:
         return
+    if name in HELP:
+        raise NbprofError(f"%{MAGIC}? prints the help.")
     if name in NOT_YET:
         raise NbprofError(f"nbprof does not have -{name} yet; {_known()}")
-    if name not in OPTIONS and len(name) == 1:
-        raise NbprofError(f"there is no option -{name}; {suggest(name, (*OWN_FLAGS, *OPTIONS))}")
-    lookup(name)
+    if name in OPTIONS_NOT_YET:
+        lookup(name)
+    raise NbprofError(f"there is no option -{name}; {suggest(name, (*OWN_FLAGS, *OPTIONS))}")
 
 
 def _check_view(name: str) -> str:
+    if name in HELP:
+        raise NbprofError(f"%{MAGIC}? prints the help.")
     if name in NOT_YET:
         raise NbprofError(f"nbprof does not have {name!r} yet; there is {', '.join(VIEWS)}.")
     if name not in VIEWS:
@@ -197,8 +213,8 @@ def _check_view(name: str) -> str:
 
 
 def _check_name(name: str | None) -> str | None:
-    if name is not None and not name.isidentifier():
-        raise NbprofError(f"-o takes a Python name, not {name!r}.")
+    if name is not None and (not name.isidentifier() or iskeyword(name) or name[:2] == "__"):
+        raise NbprofError(f"-o takes a Python name of your own, not {name!r}.")
     return name
 
 
@@ -217,8 +233,8 @@ def _check_limit(seconds: str | None) -> float | None:
 def _check_file(file: str | None) -> Path | None:
     if file is None:
         return None
-    path = Path(file).expanduser()
-    if path.is_dir() or not path.absolute().parent.is_dir():
+    path = Path(file).expanduser().absolute()  # the cell may change the working folder
+    if path.is_dir() or not path.parent.is_dir():
         raise NbprofError(f"-T cannot write {file!r}: there is no such folder, or it is one.")
     return path
 

@@ -68,6 +68,13 @@ def _parse_whole(name: str, value: object) -> int:
     return int(number)
 
 
+def _parse_depth(name: str, value: object) -> int:
+    depth = _parse_whole(name, value)
+    if depth < 0:
+        raise NbprofError(f"-{name} takes a whole number from 0 on, not {value!r}.")
+    return depth
+
+
 def _parse_choice(name: str, value: object, choices: Iterable[str], not_yet: Iterable[str]) -> str:
     word = str(value)
     if word in choices:
@@ -106,8 +113,9 @@ def _parse_step(name: str, value: object) -> int | Literal["all"]:
 OPTIONS = {
     "max_depth": Option(
         "N",
-        "show at most this many levels of the tree (the root is the first), or rows of the op view",
-        _parse_whole,
+        "show at most this many levels of a tree, the root being the first; in the op view, "
+        "as in tfprof, so many rows after the first",
+        _parse_depth,
     ),
     "order_by": Option(
         "COLUMN", "sort by this column, largest first, or by name", _parse_order, ("name", *COLUMNS)

@@ -26,7 +26,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     """
 
     def __init__(
-        self, what: str = "with block", light: bool = False, limit: float | None = None
+        self, what: str = "a with block", light: bool = False, limit: float | None = None
     ) -> None:
         self._what = what
         self._light = light

@@ -5,6 +5,7 @@ import pytest
 from build import node, profile
 
 from nbprof.display.html import MAX_ROWS
+from nbprof.display.text import MAX_ROWS as TEXT_ROWS
 
 SMALL = profile(
     node("dense/MatMul", "MatMul", micros=1234.5, runs=3, size=1_048_576),
@@ -78,7 +79,7 @@ def test_the_header_says_what_was_profiled_and_what_it_cost():
 
     assert headline == (
         "nbprof In [1] · 2.5 ms wall · 3 steps · 1,507 op runs · a profile made by hand · "
-        "profiling added 1 ms around the cell"
+        "profiling added 1 ms around it"
     )
     assert note == "note: one thing was not recorded"
 
@@ -116,6 +117,16 @@ def test_a_long_table_says_how_many_rows_it_left_out():
 
     assert html.count("<tr>") == MAX_ROWS + 1
     assert "and 7 more rows" in html
+
+
+def test_a_very_long_report_is_cut_where_it_is_displayed_but_not_in_its_text():
+    many = profile(*(node(f"n{i}", micros=1) for i in range(TEXT_ROWS + 7))).scope()
+
+    shown = many._repr_mimebundle_()["text/plain"]
+
+    assert shown.endswith("… and 8 more rows: -o NAME keeps the View and all its text\n")
+    assert len(shown.splitlines()) == len(many.text.splitlines()) - 7
+    assert many.text.splitlines()[-1].startswith("  n")
 
 
 def test_printing_a_view_gives_its_text():

@@ -39,7 +39,14 @@ def host_trace(*lines):
 
 def read(*lines, trace=None, has_memory=False):
     capture = Capture(
-        trace or host_trace(*lines), "In [1]", "by hand", 4_000, 1_000_000, 0, has_memory=has_memory
+        trace or host_trace(*lines),
+        "In [1]",
+        "by hand",
+        4_000,
+        1_000_000,
+        0,
+        has_memory=has_memory,
+        traced_ns=1_000_000,
     )
     return ingest.read(capture)
 

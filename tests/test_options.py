@@ -25,6 +25,7 @@ def test_values_may_be_typed_text_or_python_objects():
         ("max_depth", "2.5", "-max_depth takes a whole number, not '2.5'."),
         ("max_depth", "nan", "-max_depth takes a number, not 'nan'."),
         ("max_depth", "inf", "-max_depth takes a whole number, not 'inf'."),
+        ("max_depth", "-5", "-max_depth takes a whole number from 0 on, not '-5'."),
         ("order_by", "size", "-order_by takes one of name, bytes"),
         ("order_by", "params", "nbprof does not have this column yet"),
         ("select", "", "-select needs at least one of bytes"),

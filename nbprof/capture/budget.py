@@ -19,7 +19,7 @@ class Budget:
     """Calls `exhausted(why)` once, on a thread of its own, unless it is closed before."""
 
     def __init__(
-        self, seconds: float, counts: Mapping[str, int], exhausted: Callable[[str], None]
+        self, seconds: float, counts: Mapping[str | bytes, int], exhausted: Callable[[str], None]
     ) -> None:
         self._seconds = seconds
         self._counts = counts
@@ -46,9 +46,12 @@ class Budget:
         return None
 
 
-def estimate(counts: Mapping[str, int]) -> int:
+def estimate(counts: Mapping[str | bytes, int]) -> int:
     """Guess how many events calls of ops and functions have made; loops count once."""
-    return sum(
-        count * (EVENTS_PER_NODE * compat.function_size(op) if "__" in op else EVENTS_PER_EAGER_OP)
-        for op, count in counts.items()
-    )
+    return sum(count * _events_of(op) for op, count in counts.items())
+
+
+def _events_of(op: str | bytes) -> int:
+    name = op.decode() if isinstance(op, bytes) else op  # TensorFlow hands over both
+    is_function = name.startswith("__")
+    return EVENTS_PER_NODE * compat.function_size(name) if is_function else EVENTS_PER_EAGER_OP

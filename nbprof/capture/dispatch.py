@@ -30,7 +30,7 @@ class DispatchWatch:
     """Records the calls of a cell while `watched()`; `log()` gives what it saw."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
+        self.counts: dict[str | bytes, int] = {}
         """How often each op or function was called so far."""
         # Start, end, thread and site of each call, flat: objects would set off the collector.
         self._calls = array("q")

@@ -136,13 +136,16 @@ class Recorder:
         running = compat.running_profiler()
         if running:
             raise NbprofError(_refusal(running))
+        try:
+            made = tempfile.TemporaryDirectory(prefix="nbprof-", ignore_cleanup_errors=True)
+        except OSError as error:
+            self._notes.append(f"no temporary folder ({error}), so the cell ran unprofiled")
+            return
         if not self._light:
             self._has_memory = self._cleanup.enter_context(compat.allocations_recorded())
             if not self._has_memory:
                 self._notes.append(MEMORY_LOST)
-        folder = self._cleanup.enter_context(
-            tempfile.TemporaryDirectory(prefix="nbprof-", ignore_cleanup_errors=True)
-        )
+        folder = self._cleanup.enter_context(made)
         try:
             self._session = compat.start_session(folder)
         except compat.AlreadyProfilingError as error:

@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 def bundle(view: "View") -> dict[str, Any]:
     """Offer every face a front end may choose from."""
-    return {"text/plain": text.report(view), "text/html": html.report(view)}
+    return {"text/plain": text.excerpt(view), "text/html": html.report(view)}

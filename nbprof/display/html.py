@@ -25,7 +25,8 @@ STYLE = """<style>
 .nbprof th,.nbprof td{padding:.15em .7em;text-align:right;
  border-bottom:1px solid rgba(128,128,128,.25)}
 .nbprof td{white-space:nowrap;font-variant-numeric:tabular-nums}
-.nbprof th{position:sticky;top:0;vertical-align:bottom;white-space:normal;max-width:9em;
+.nbprof th{position:sticky;top:0;z-index:1;vertical-align:bottom;white-space:normal;max-width:9em;
+ color:var(--jp-content-font-color1,var(--vscode-editor-foreground,CanvasText));
  background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))}
 .nbprof th:first-child,.nbprof td:first-child{text-align:left;min-width:16em}
 .nbprof small{opacity:.65}
@@ -48,7 +49,10 @@ def report(view: "View") -> str:
     ]
     hidden = len(view.frame) - len(rows)
     if hidden:
-        lines.append(f"<p>… and {hidden:,} more rows: <code>view.frame</code> has all of them.</p>")
+        lines.append(
+            f"<p>… and {hidden:,} more rows: <code>-o NAME</code> keeps the View, and its "
+            "<code>frame</code> has them all.</p>"
+        )
     return "\n".join([*lines, "</div>"])
 
 

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from nbprof.columns import Column
     from nbprof.views.view import View
 
+MAX_ROWS = 500
+"""So many rows go into a notebook or a terminal."""
+
 DOC = {
     "op": "nodes of the same op type are added up; each number is followed by the share of this "
     "row and all rows below it, and by the row's own share",
@@ -16,6 +19,16 @@ DOC = {
     "scope": "nodes are placed by the parts of their names; each number is the row's own, "
     "then the total with everything below it",
 }
+
+
+def excerpt(view: "View") -> str:
+    """Write the report for a display: a very long one is cut, and says so."""
+    whole = report(view)
+    rows = len(view.frame)
+    if rows <= MAX_ROWS:
+        return whole
+    kept = "\n".join(whole.splitlines()[: MAX_ROWS - rows])
+    return f"{kept}\n… and {rows - MAX_ROWS:,} more rows: -o NAME keeps the View and all its text\n"
 
 
 def report(view: "View") -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nbprof.capture.capture import Capture
 
 NO_OPS = "no TensorFlow op ran in this cell"
+NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 
 
 def read(capture: "Capture") -> Profile:
@@ -31,7 +32,7 @@ def read(capture: "Capture") -> Profile:
     runs, notes = add_kernels(space, steps, find_runs(host, steps))
     allocations = find_allocations(host, runs) if capture.has_memory else None
     if capture.trace is not None and not len(runs.node):
-        notes += (NO_OPS,)
+        notes += (NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN,)
 
     functions = Functions(capture.function_def)
     resolved = [functions.resolve(function, name) for function, name, _ in runs.nodes]

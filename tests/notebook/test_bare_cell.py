@@ -165,6 +165,70 @@ def test_a_keyboard_interrupt_leaves_the_cell_after_the_report(run):
     assert "nbprof" not in outcome.traceback
 
 
+def test_an_exception_group_is_shown_without_frames_of_nbprof(run):
+    bare = run("raise ExceptionGroup('group', [ValueError(1)])")
+    outcome = run("%%tfprof -q\nraise ExceptionGroup('group', [ValueError(1)])")
+
+    assert outcome.error == bare.error
+    assert "nbprof" not in outcome.traceback + outcome.printed
+    assert "ValueError: 1" in outcome.traceback + outcome.printed
+
+
+def test_failures_that_the_cell_catches_itself_leave_the_shell_as_it_was(run):
+    run(
+        "for _ in range(2):\n    try:\n"
+        "        get_ipython().run_cell_magic('tfprof', '-q', 'raise KeyError(6)')\n"
+        "    except KeyError:\n        pass"
+    )
+
+    outcome = run("raise KeyError('later')")
+
+    assert outcome.error == "KeyError"
+    assert "nbprof" not in outcome.traceback + outcome.printed
+
+
+def test_called_from_python_the_callers_frames_are_shown(run):
+    outcome = run(
+        "def train():\n    get_ipython().run_cell_magic('tfprof', '-q', '1/0')\n\ntrain()"
+    )
+
+    assert outcome.error == "ZeroDivisionError"
+    assert "line 2, in train()" in outcome.traceback
+
+
+def test_an_interrupt_of_the_report_does_not_take_the_cells_value(run):
+    run(
+        "import nbprof.ingest\nread_rightly = nbprof.ingest.read\n"
+        "def interrupted(capture):\n    raise KeyboardInterrupt\n"
+        "nbprof.ingest.read = interrupted"
+    )
+    try:
+        outcome = run("%%tfprof\n'still there'")
+    finally:
+        run("nbprof.ingest.read = read_rightly")
+
+    assert outcome.error is None
+    assert outcome.value == "'still there'"
+
+
+def test_a_text_file_that_cannot_be_written_costs_neither_report_nor_value(run):
+    outcome = run("%%tfprof -T /dev/full\ntf.ones([2])\n'still there'")
+
+    assert outcome.error is None
+    assert outcome.value == "'still there'"
+    assert "Fill" in outcome.report
+
+
+def test_a_relative_text_file_is_where_the_cell_began(run, tmp_path):
+    run(f"import os\nbegan = os.getcwd()\nos.chdir({str(tmp_path)!r})")
+    try:
+        run("%%tfprof -T here.txt -q\nos.makedirs('below')\nos.chdir('below')")
+    finally:
+        run("os.chdir(began)")
+
+    assert (tmp_path / "here.txt").exists()
+
+
 def test_a_system_exit_leaves_as_from_a_bare_cell(run):
     bare = run("raise SystemExit(3)")
     outcome = run("%%tfprof\ntf.ones([2])\nraise SystemExit(3)")

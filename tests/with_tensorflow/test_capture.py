@@ -326,6 +326,21 @@ def test_a_budget_of_events_ends_the_trace(monkeypatch):
     assert any("tracing ended by about two million events" in note for note in profile.notes)
 
 
+def test_the_events_of_functions_count_in_the_budget(monkeypatch):
+    monkeypatch.setattr("nbprof.capture.budget.MAX_EVENTS", 500)
+    step = tf.function(lambda x: tf.matmul(x, x) + 1)
+    x = tf.ones([8, 8])
+    step(x)
+
+    def body():
+        for _ in range(100):
+            step(x)
+        time.sleep(0.6)
+        tf.sin(x)
+
+    assert "Sin" not in runs(profiled(body))
+
+
 def test_a_profiler_of_the_users_can_start_after_the_limit(tmp_path):
     with nbprof.profile(limit=0.1):
         time.sleep(0.4)
@@ -462,6 +477,28 @@ def test_the_summary_of_a_keras_fit_adds_up_too():
     assert {"Python", "ops", "dispatch", "tf.function tracing"} <= set(summary["category"])
 
 
+def test_a_profiler_started_by_a_thread_as_the_block_ends_takes_nothing_away(tmp_path):
+    with nbprof.profile() as run:
+        for _ in range(300):
+            tf.ones([1])
+        other = threading.Thread(target=lambda: tf.profiler.experimental.start(str(tmp_path)))
+        other.start()
+    other.join()
+    tf.profiler.experimental.stop()
+
+    assert runs(run.profile)["Fill"] == 300
+
+
+def test_without_a_temporary_folder_the_block_runs_unprofiled(monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
+    done = []
+
+    profile = profiled(lambda: done.append(tf.ones([2])))
+
+    assert done
+    assert any("no temporary folder" in note for note in profile.notes)
+
+
 def test_events_lie_within_the_cell():
     x = tf.ones([8, 8])
 
@@ -483,7 +520,7 @@ def test_an_exception_leaves_the_block_and_the_profile_shows_what_ran():
 
 def test_profiles_do_not_nest_and_the_outer_one_goes_on():
     with nbprof.profile() as outer:
-        with pytest.raises(nbprof.NbprofError, match="nbprof is already profiling with block"):
+        with pytest.raises(nbprof.NbprofError, match="nbprof is already profiling a with block"):
             nbprof.profile().__enter__()
         tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
 
