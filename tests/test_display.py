@@ -2,7 +2,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from build import node, profile
+from by_hand import node, profile
 
 from nbprof.display.html import MAX_ROWS
 from nbprof.display.text import MAX_ROWS as TEXT_ROWS

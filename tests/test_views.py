@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from build import node, profile
+from by_hand import node, profile
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,6 +115,7 @@ def test_code_rows_are_lines_under_the_lines_that_called_them():
     assert list(frame["depth"]) == [0, 1, 2, 1, 1]
     assert list(frame["total_micros"]) == [11, 8, 5, 2, 1]
     assert list(frame["micros"])[1:] == [3, 5, 2, 1]
+    assert list(frame["source"]) == ["", "line 9", "line 4", "line 7", ""]
 
 
 def test_a_node_that_ran_from_two_lines_counts_on_both():

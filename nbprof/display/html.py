@@ -30,6 +30,8 @@ STYLE = """<style>
  background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))}
 .nbprof th:first-child,.nbprof td:first-child{text-align:left;min-width:16em}
 .nbprof small{opacity:.65}
+.nbprof td code{display:inline-block;max-width:32em;overflow:hidden;text-overflow:ellipsis;
+ vertical-align:bottom}
 </style>"""
 
 
@@ -72,7 +74,8 @@ def _row(view: "View", row: dict[Any, Any]) -> str:
     cells = (_tree_cell(column, row, tops) for column in view.columns)
     indent = "&nbsp;" * 4 * row["depth"]
     short = row["name"] if view.name == "code" else row["name"].rpartition("/")[2]
-    name = f"{indent}{escape(short)}"
+    source = f" <small><code>{escape(row['source'])}</code></small>" if row.get("source") else ""
+    name = f"{indent}{escape(short)}{source}"
     return f'<tr><td title="{escape(row["name"])}">{name}</td>{"".join(cells)}</tr>'
 
 

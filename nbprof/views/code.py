@@ -39,16 +39,22 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     )
     metrics = per_member(profile, options.step, member, len(members))
 
-    paths = _paths(profile)
+    paths, sources = _paths(profile)
     of_member = [paths.get(stack - 1, NOT_KNOWN) for stack in (members // max(nodes, 1)).tolist()]
     rows = sorted({path[:end] for path in of_member for end in range(1, len(path) + 1)})
     place = {path: row for row, path in enumerate(rows)}
     group = np.array([place[path] for path in of_member], dtype=np.intp)
     parent = np.array([place.get(path[:-1], -1) for path in rows], dtype=np.intp)
-    return tree.Tree([path[-1] for path in rows], parent, add_up(metrics, group, len(rows)))
+    return tree.Tree(
+        [path[-1] for path in rows],
+        parent,
+        add_up(metrics, group, len(rows)),
+        {"source": [sources.get(path[-1], "") for path in rows]},
+    )
 
 
-def _paths(profile: "Profile") -> dict[int, Path]:
+def _paths(profile: "Profile") -> tuple[dict[int, Path], dict[str, str]]:
+    """Give the labels of each stack, and the text of the line behind each label."""
     frames = profile.frames
     labels = [
         label(file, line, function)
@@ -59,7 +65,8 @@ def _paths(profile: "Profile") -> dict[int, Path]:
     paths: dict[int, list[str]] = {}
     for stack, text in zip(frames["stack"].tolist(), labels, strict=True):
         paths.setdefault(stack, []).append(text)
-    return {stack: tuple(path) for stack, path in paths.items()}
+    sources = dict(zip(labels, frames["source"], strict=True))
+    return {stack: tuple(path) for stack, path in paths.items()}, sources
 
 
 def label(file: str, line: int, function: str) -> str:

@@ -5,8 +5,8 @@ its children, and the array order is the order in which tfprof would visit the n
 `_TFProfRoot` is not in the arrays; it becomes row 0 of the frame.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,8 @@ class Tree:
     names: Sequence[str]
     parent: npt.NDArray[np.intp]
     metrics: "Metrics"
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Further columns of the frame: a text for each node."""
 
 
 def frame(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> pd.DataFrame:
@@ -48,6 +50,8 @@ def frame(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> 
         "parent": np.concatenate(([-1], place[parent[rows]])),
         "depth": np.concatenate(([0], depth)),
     }
+    for name, texts in tree.texts.items():
+        data[name] = ["", *(texts[row] for row in rows)]
     for metric in (metric for column in columns for metric in column.metrics):
         # The root has nothing of its own: tfprof prints `--` for it.
         data[metric] = np.concatenate(([np.nan], tree.metrics[metric][rows]))

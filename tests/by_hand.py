@@ -31,7 +31,11 @@ def profile(*nodes, notes=(), steps=1):
     names = list(dict.fromkeys((n["name"], n["op_type"]) for n in nodes))
     stacks = list(dict.fromkeys(n["stack"] for n in nodes if n["stack"]))
     events = [event for described in nodes for event in _events(described, names, stacks)]
-    frames = [(number, *frame, "") for number, stack in enumerate(stacks) for frame in stack]
+    frames = [
+        (number, *frame, f"line {frame[1]}")
+        for number, stack in enumerate(stacks)
+        for frame in stack
+    ]
     types = {name: type(value) for name, value in EVENT.items()}
     return Profile(
         nodes=pd.DataFrame(names, columns=["name", "op_type"], dtype=object),
