@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -69,36 +70,81 @@ def small_cnn() -> Callable[[], object]:
     return lambda: model.fit(x, y, verbose=0)
 
 
-def tensorflow_trace(body: Callable[[], object], folder: str, every_run: bool) -> None:
-    """The floor: TensorFlow's own trace of the same cell, written and not read."""
+def eager_loop() -> Callable[[], object]:
+    """Three thousand small eager ops: dispatch is most of it."""
+    import tensorflow as tf
+
+    x = tf.ones([16, 16])
+
+    def body() -> None:
+        for _ in range(3000):
+            tf.matmul(x, x)
+
+    body()
+    return body
+
+
+def session_loop(full_trace: bool = False) -> Callable[[], object]:
+    """Two hundred runs of a v1 session, bare or with FULL_TRACE."""
+    import numpy as np
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 256])
+        y = tf.nn.relu(tf.matmul(x, tf.random.uniform([256, 256])))
+        session = v1.Session()
+    values = np.ones((64, 256))
+    options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE) if full_trace else None
+
+    def body() -> None:
+        for _ in range(200):
+            metadata = v1.RunMetadata() if full_trace else None
+            session.run(y, {x: values}, options=options, run_metadata=metadata)
+
+    body()
+    return body
+
+
+def tensorflow_trace(body: Callable[[], object], folder: str, switches: bool) -> None:
+    """TensorFlow's own trace of the same cell, written and not read."""
     import tensorflow as tf
 
     from nbprof.capture import compat
 
-    tf.profiler.experimental.start(folder)
-    if every_run:
-        compat.record_every_run()
-    body()
-    tf.profiler.experimental.stop()
+    with compat.allocations_recorded() if switches else nullcontext():
+        tf.profiler.experimental.start(folder)
+        if switches:
+            compat.record_every_run()
+        body()
+        tf.profiler.experimental.stop()
 
 
-def profiling(folder: str) -> dict[str, float]:
+def profiling(body: Callable[[], object], folder: str, more: Ways) -> dict[str, float]:
     """A cell bare, under TensorFlow's profiler, and under nbprof until its table is text."""
     import nbprof
+    from nbprof.capture.trace import Recorder
 
-    body = small_cnn()
+    def capture() -> None:
+        recorder = Recorder("bench")
+        recorder.start()
+        body()
+        recorder.stop()
 
-    def with_nbprof() -> None:
-        with nbprof.profile() as run:
+    def with_nbprof(light: bool = False) -> None:
+        with nbprof.profile(light=light) as run:
             body()
         run.profile.op()._repr_mimebundle_()
 
     return medians(
         {
             "bare cell": body,
-            "tf.profiler, as it is": lambda: tensorflow_trace(body, folder, every_run=False),
-            "tf.profiler, every op run": lambda: tensorflow_trace(body, folder, every_run=True),
+            "tf.profiler, as it is": lambda: tensorflow_trace(body, folder, switches=False),
+            "tf.profiler, our switches (the floor)": lambda: tensorflow_trace(body, folder, True),
+            **more,
+            "nbprof, capture alone": capture,
             "nbprof, to the table": with_nbprof,
+            "nbprof -light, to the table": lambda: with_nbprof(light=True),
         }
     )
 
@@ -152,11 +198,17 @@ def show(title: str, seconds: dict[str, float]) -> None:
 def main() -> None:
     results = {"Loading": loading()}
     show("Loading", results["Loading"])
+    full_trace = {"v1 FULL_TRACE alone": session_loop(full_trace=True)}
     with tempfile.TemporaryDirectory() as folder:
-        results["Profiling a warm Keras fit"] = profiling(folder)
-        show("Profiling a warm Keras fit", results["Profiling a warm Keras fit"])
-        results["Reading its trace"] = reading(folder)
-        show("Reading its trace", results["Reading its trace"])
+        for title, body, more in (
+            ("Profiling a loop of eager ops", eager_loop(), {}),
+            ("Profiling a loop of v1 session runs", session_loop(), full_trace),
+            ("Profiling a warm Keras fit", small_cnn(), {}),
+        ):
+            results[title] = profiling(body, folder, more)
+            show(title, results[title])
+        results["Reading a trace"] = reading(folder)
+        show("Reading a trace", results["Reading a trace"])
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     print(f"\nWritten to {RESULT.relative_to(RESULT.parents[1])}.")

@@ -4,6 +4,7 @@ Both give an Outcome, so that one test can ask the same question of both.
 """
 
 import re
+import signal
 import sys
 from dataclasses import dataclass, field
 
@@ -52,6 +53,8 @@ class Shell:
     def __init__(self):
         InteractiveShell.clear_instance()
         self.shell = InteractiveShell.instance(colors="nocolor")
+        # As at a terminal, also where the tests run in the background with interrupts ignored.
+        self._interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def run(self, cell: str) -> Outcome:
         with capture_output() as captured:
@@ -66,6 +69,7 @@ class Shell:
         )
 
     def close(self):
+        signal.signal(signal.SIGINT, self._interrupt)
         InteractiveShell.clear_instance()
 
 
