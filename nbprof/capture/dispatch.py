@@ -50,8 +50,8 @@ class DispatchWatch:
     def _stack(self, site: tuple[int, ...]) -> Stack:
         codes = (self._codes[key][0] for key in site[::2])
         frames = [
-            (code.co_filename, line, code.co_name)
-            for code, line in zip(codes, site[1::2], strict=True)
+            (code.co_filename, _line(code, instruction), code.co_name)
+            for code, instruction in zip(codes, site[1::2], strict=True)
         ]
         return tuple(reversed(frames))
 
@@ -85,6 +85,14 @@ class DispatchWatch:
             if known[1] in BOTTOM:
                 break
             if known[1] not in FRAMEWORKS:
-                site += (key, frame.f_lineno)
+                site += (key, frame.f_lasti)
             frame = frame.f_back
         return self._sites.setdefault(tuple(site), len(self._sites))
+
+
+def _line(code: CodeType, instruction: int) -> int:
+    """Find the line of an instruction; asking each frame for it would be slow."""
+    for start, end, line in code.co_lines():
+        if start <= instruction < end and line is not None:
+            return line
+    return code.co_firstlineno
