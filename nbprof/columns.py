@@ -27,6 +27,12 @@ class Column:
     """Columns that come along when this one is selected, behind it."""
     tree_title: str = ""
     """The legend text in tree views where tfprof words it differently."""
+    unit: str = ""
+    """What tfprof writes behind the number in the op view."""
+    tree_unit: str = ""
+    """What it writes behind the pair of numbers in tree views."""
+    leads_trees: bool = False
+    """Whether tree views have it before all others."""
     no_share_of_zero: bool = False
     """Whether the op view prints both shares as 0 beside a zero, as tfprof does for bytes."""
 
@@ -84,6 +90,17 @@ COLUMNS = {
             format_micros,
         ),
         Column(
+            "float_ops",
+            "# float_ops",
+            "float operations by TensorFlow's registered formulas on the shapes of each run, "
+            "summed over all runs",
+            ("float_ops",),
+            format_count,
+            unit=" float_ops",
+            tree_unit=" flops",
+            leads_trees=True,
+        ),
+        Column(
             "occurrence",
             "op occurrence (run|defined)",
             "how often the op ran, and how many nodes of that name or type ran; constants and "
@@ -96,15 +113,18 @@ COLUMNS = {
 }
 
 NOT_YET = (
-    *("output_bytes", "params", "float_ops"),
+    *("output_bytes", "params"),
     *("tensor_value", "device", "op_types", "input_shapes"),
 )
 """tfprof's columns that nbprof does not have yet; naming one is refused in a sentence."""
 
 
-def selected(names: Iterable[str]) -> tuple[Column, ...]:
+def selected(names: Iterable[str], in_tree: bool = False) -> tuple[Column, ...]:
     """List the selected columns and those they bring, each once, in legend order."""
     wanted = set(names)
     for name in tuple(wanted):
         wanted.update(COLUMNS[name].brings)
-    return tuple(column for column in COLUMNS.values() if column.name in wanted)
+    chosen = [column for column in COLUMNS.values() if column.name in wanted]
+    if in_tree:
+        chosen.sort(key=lambda column: not column.leads_trees)
+    return tuple(chosen)

@@ -7,12 +7,15 @@ from nbprof._profile import Profile, Recording
 EVENT = {
     **{"step": 0, "thread": 0, "start_ns": 0, "duration_ns": 0, "self_ns": 0, "is_run": True},
     **{"accelerator": False, "stack": -1, "bytes": 0.0, "peak_bytes": 0.0, "residual_bytes": 0.0},
+    "float_ops": 0.0,
 }
 ALLOCATION = ("event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype")
 FRAME = ("stack", "file", "line", "function", "source")
 
 
-def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0, step=0, stack=()):
+def node(
+    name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0, step=0, stack=(), flops=0
+):
     """Describe a node that ran `runs` times, the first time for all of `micros` and `size`."""
     return {
         "name": name,
@@ -23,6 +26,7 @@ def node(name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0, s
         "bytes": float(size),
         "step": step,
         "stack": stack,
+        "float_ops": float(flops),
     }
 
 
@@ -69,8 +73,11 @@ def _events(described, names, stacks):
         "stack": stacks.index(described["stack"]) if described["stack"] else -1,
     }
     cpu_ns, size = described["cpu_ns"], described["bytes"]
-    memory = {"bytes": size, "peak_bytes": size, "residual_bytes": size}
-    yield {**common, **memory, "duration_ns": cpu_ns, "self_ns": cpu_ns}
+    yield {
+        **common,
+        **{"bytes": size, "peak_bytes": size, "residual_bytes": size},
+        **{"duration_ns": cpu_ns, "self_ns": cpu_ns, "float_ops": described["float_ops"]},
+    }
     yield from [common] * (described["runs"] - 1)
     if described["accelerator_ns"]:
         ns = described["accelerator_ns"]

@@ -2,6 +2,7 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 from xspace_bytes import Unsigned, event, line, plane, space
 
@@ -383,6 +384,28 @@ def test_memory_is_charged_to_the_run_it_was_asked_for_in():
     assert list(alive["bytes"]) == [1000, 500]
     assert list(alive["shape"]) == ["", "[125]"]
     assert set(alive["dtype"]) == {"float32"}
+
+
+def test_float_ops_are_counted_on_the_shapes_of_each_run():
+    shaped = [
+        span("ExecutorState::Process", 0, 100, id=7),
+        op("mm:MatMul", 10, 5, shape="(float[5,7];float[7,3])"),
+        allocate(12, 1, 60, region_type="output", shape="[5,3]"),
+        op("fused:_FusedMatMul", 20, 5, shape="(float[5,7];float[7,3];float[3])"),
+        allocate(22, 2, 60, region_type="output", shape="[5,3]"),
+        op("add:AddV2", 30, 5, shape="(float[5,3];float[3])"),
+        op("relu:Relu", 40, 5, shape="(float[5,3])"),
+        op("lost:MatMul", 50, 5, shape="(float[5,7];float[7,3])"),
+    ]
+
+    profile = read(("t", shaped), has_memory=True)
+
+    frame = profile.scope(select="float_ops").frame.set_index("name")["float_ops"]
+    assert frame["mm"] == 2 * 5 * 7 * 3
+    assert frame["fused"] == 2 * 5 * 7 * 3 + 5 * 3
+    assert frame["add"] == 5 * 3  # written over its input: nothing was allocated
+    assert frame["relu"] == 0
+    assert np.isnan(frame["lost"])
 
 
 def test_memory_from_before_the_cell_is_not_invented():

@@ -30,7 +30,7 @@ def test_values_may_be_typed_text_or_python_objects():
         ("order_by", "params", "nbprof does not have this column yet"),
         ("select", "", "-select needs at least one of bytes"),
         ("select", 7, "-select takes column names, not 7."),
-        ("select", "micros,float_ops", "float_ops: nbprof does not have this column yet"),
+        ("select", "micros,params", "params: nbprof does not have this column yet"),
         ("step", "-2", "-step takes a step's number"),
         ("show_name_regexes", ".*", "option of tfprof that nbprof does not have yet"),
         ("min_params", "1", "option of tfprof that nbprof does not have yet"),

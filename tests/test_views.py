@@ -126,6 +126,39 @@ def test_a_node_that_ran_from_two_lines_counts_on_both():
     assert frame.loc["_TFProfRoot", "total_run_count"] == 4
 
 
+COUNTED = profile(
+    node("dense/MatMul", "MatMul", micros=60, flops=1000),
+    node("dense/Relu", "Relu", micros=30),
+    node("pool", "AvgPool", micros=10, flops=float("nan")),
+)
+
+
+def test_float_ops_that_are_not_known_are_neither_zero_nor_lost():
+    frame = COUNTED.op(select="float_ops", order_by="name").frame
+
+    assert np.isnan(frame["float_ops"][0])
+    assert list(frame["float_ops"])[1:] == [1000, 0]
+    assert COUNTED.scope(select="float_ops").frame["total_float_ops"][0] == 1000
+
+
+def test_the_notes_say_which_ops_have_no_float_ops_and_which_are_not_known():
+    *_, uncounted, unknown = COUNTED.op(select="float_ops").notes
+
+    assert uncounted == "TensorFlow counts no float_ops for Relu (30% of the time)"
+    assert unknown.startswith("float_ops are at least what is shown: those of AvgPool (10% of")
+    assert COUNTED.op(select="micros").notes == ()
+
+
+def test_float_ops_stand_where_tfprof_has_them():
+    op = COUNTED.op(select="bytes,float_ops,occurrence").text
+    scope = COUNTED.scope(select="bytes,float_ops,occurrence").text
+
+    assert "node name | requested bytes | # float_ops | op occurrence (run|defined)" in op
+    assert "1.00k float_ops (100.00%, 100.00%)" in op
+    assert "node name | # float_ops | requested bytes | op count (run|defined)" in scope
+    assert "dense/MatMul (1.00k/1.00k flops, 0B/0B, 1/1|1/1)" in scope
+
+
 TWO_STEPS = profile(
     node("a", "A", micros=10, size=100, runs=2, step=0),
     node("a", "A", micros=20, size=300, runs=1, step=1),

@@ -29,12 +29,16 @@ class DispatchLog:
     thread: Ints
     site: Ints
     """Which of `sites` called."""
+    shapes: tuple[tuple[Any, ...], ...]
+    """The distinct shapes of inputs: a tuple of numbers for each, None for what is no tensor."""
+    shape: Ints
+    """Which of `shapes` the inputs had."""
 
 
 def no_dispatches() -> DispatchLog:
     """Make the log of code that was not watched."""
     none = np.zeros(0, dtype=np.int64)
-    return DispatchLog((), none, none, none, none)
+    return DispatchLog((), none, none, none, none, (), none)
 
 
 def _no_function(_name: str) -> None:

@@ -238,6 +238,35 @@ def replaced_dispatchers(
 
 
 @cache
+def _eager_tensor() -> Any:
+    from tensorflow.python.framework import ops
+
+    return ops.EagerTensor
+
+
+def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any, ...]:
+    """Give the shapes of the inputs among a dispatcher's arguments, None for other values.
+
+    `TFE_Py_FastPathExecute` has the inputs one by one, and attributes after them, each led in by
+    its name; the others have a list of inputs.
+    """
+    if op_place is None:
+        return ()
+    tensor = _eager_tensor()
+    shapes: list[Any] = []
+    for value in arguments[3:] if op_place == 1 else arguments[3]:
+        if type(value) is tensor:
+            shapes.append(value._shape_tuple())
+        elif type(value) is list:
+            shapes += [item._shape_tuple() if type(item) is tensor else None for item in value]
+        elif type(value) is str and op_place == 1:
+            break
+        else:
+            shapes.append(None)
+    return tuple(shapes)
+
+
+@cache
 def function_size(name: str) -> int:
     """Count the nodes of a function and of those it calls."""
     message = function_def(name)

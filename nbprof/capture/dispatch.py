@@ -1,8 +1,8 @@
-"""What Python handed to TensorFlow during a cell: when, and from which lines.
+"""What Python handed to TensorFlow during a cell: when, from which lines, on which shapes.
 
-The trace of an eager op does not know its Python line. The functions through which Python reaches
-the runtime are wrapped during the cell, at a few microseconds a call; none of the wrappers is on
-the stack when TensorFlow raises an error of the user's.
+The trace of an eager op knows neither its Python line nor its input shapes. The functions through
+which Python reaches the runtime are wrapped during the cell, at some ten microseconds a call; none
+of the wrappers is on the stack when TensorFlow raises an error of the user's.
 """
 
 import sys
@@ -32,11 +32,12 @@ class DispatchWatch:
     def __init__(self) -> None:
         self.counts: dict[str | bytes, int] = {}
         """How often each op or function was called so far."""
-        # Start, end, thread and site of each call, flat: objects would set off the collector.
+        # Start, end, thread, site, shapes of each call, flat: objects would set off the collector.
         self._calls = array("q")
         # Keyed by id, for Python computes the hash of a code object anew each time, and slowly.
         self._codes: dict[int, tuple[CodeType, str]] = {}
         self._sites: dict[tuple[int, ...], int] = {}
+        self._shapes: dict[tuple[Any, ...], int] = {}
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
@@ -44,8 +45,10 @@ class DispatchWatch:
 
     def log(self) -> DispatchLog:
         """Give the calls as a value."""
-        start_ns, end_ns, thread, site = np.array(self._calls, dtype=np.int64).reshape(-1, 4).T
-        return DispatchLog(tuple(map(self._stack, self._sites)), start_ns, end_ns, thread, site)
+        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 5).T
+        start_ns, end_ns, thread, site, shape = calls
+        sites = tuple(map(self._stack, self._sites))
+        return DispatchLog(sites, start_ns, end_ns, thread, site, tuple(self._shapes), shape)
 
     def _stack(self, site: tuple[int, ...]) -> Stack:
         codes = (self._codes[key][0] for key in site[::2])
@@ -59,6 +62,7 @@ class DispatchWatch:
         """Wrap one of TensorFlow's dispatch functions; `op_place` is where it is told the op."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
+        shapes, shapes_of = self._shapes, compat.input_shapes
 
         def record(*arguments: Any) -> Any:
             __tracebackhide__ = True
@@ -68,7 +72,9 @@ class DispatchWatch:
             try:
                 return dispatch(*arguments)
             finally:
-                calls.extend((start, clock(), thread(), self._site(frame(1))))
+                end = clock()
+                shape = shapes.setdefault(shapes_of(arguments, op_place), len(shapes))
+                calls.extend((start, end, thread(), self._site(frame(1)), shape))
 
         return record
 

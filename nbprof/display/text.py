@@ -58,11 +58,12 @@ def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
         return "|".join(plain_count(row[metric]) for metric in column.metrics).rjust(10)
     (metric,) = column.metrics
     own, below = row[f"{metric}_percent"], row[f"{metric}_accumulated_percent"]
+    number = column.format(row[metric]) + column.unit
     if isnan(own):
-        return column.format(row[metric]).rjust(30)
+        return number.rjust(30)
     if column.no_share_of_zero and not row[metric]:
         below = 0.0
-    return f"{column.format(row[metric])} ({below:.2f}%, {own:.2f}%)".rjust(30)
+    return f"{number} ({below:.2f}%, {own:.2f}%)".rjust(30)
 
 
 def plain_count(count: float) -> str:
@@ -73,7 +74,7 @@ def plain_count(count: float) -> str:
 def _tree_rows(view: "View") -> Iterator[str]:
     for row in view.frame.to_dict("records"):
         cells = ", ".join(
-            "|".join(tree_cell(column, metric, row) for metric in column.metrics)
+            "|".join(tree_cell(column, metric, row) for metric in column.metrics) + column.tree_unit
             for column in view.columns
         )
         yield f"{'  ' * row['depth']}{row['name']} ({cells})"

@@ -14,6 +14,8 @@ from typing import Any
 INPUT_PIPELINE, IN_SESSION, NOT_KNOWN = "tf.data", "session", "unknown"
 """What nodes belong to that are in no tf.function; eager ops belong to "", nowhere."""
 
+NUMBERS = ("strides", "ksize")
+
 _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
 _RUNTIME_MADE = re.compile(
     r"(?P<kind>_(?:send|recv|arg|retval)_)(?P<node>.+?)(?P<number>(?:_\d+)+)"
@@ -28,6 +30,8 @@ class _Function:
     nodes: frozenset[str]
     calls: dict[str, dict[str, Sequence[str]]]
     """`{node: {attribute: called functions}}`."""
+    numbers: dict[str, dict[str, Sequence[int]]]
+    """`{node: {attribute: numbers}}` of the attributes that flops depend on."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,11 @@ class Functions:
                 owner = function
         return Resolved(function, executed, owner)
 
+    def attributes(self, function: str, node: str) -> dict[str, Sequence[int]]:
+        """Give those attributes of a node that its flops depend on."""
+        body = self._body(function)
+        return body.numbers.get(node, {}) if body else {}
+
     def _body(self, name: str) -> _Function | None:
         if name not in self._read:
             message = self._function_def(name)
@@ -86,8 +95,14 @@ def _read_function(message: Any) -> _Function:
         by_attribute: dict[str, Sequence[str]] = {key: names for key, names in called if names}
         if by_attribute:
             calls[node.name] = by_attribute
+    numbers: dict[str, dict[str, Sequence[int]]] = {
+        node.name: {key: tuple(node.attr[key].list.i) for key in NUMBERS if key in node.attr}
+        for node in message.node_def
+    }
     arguments = (argument.name for argument in message.signature.input_arg)
-    return _Function(frozenset([*(node.name for node in message.node_def), *arguments]), calls)
+    return _Function(
+        frozenset([*(node.name for node in message.node_def), *arguments]), calls, numbers
+    )
 
 
 def _called(attribute: Any) -> list[str]:

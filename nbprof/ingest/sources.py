@@ -48,19 +48,17 @@ class Stacks:
 
 
 def find_sources(
-    host: "HostEvents",
     runs: "Runs",
     resolved: list["Resolved"],
     capture: "Capture",
-    began_ns: int,
+    dispatch: Rows,
 ) -> tuple[Rows, list["Stack"]]:
     """Give the stack of each run, or NONE, and the stacks.
 
-    `resolved` says where each node comes from, `began_ns` when the trace began.
+    `resolved` says where each node comes from, `dispatch` in which watched call each run was made.
     """
     stacks = Stacks()
     of_node = _stacks_of_nodes(resolved, capture, stacks)
-    dispatch = _dispatch_of_runs(host, runs, capture.dispatches, began_ns)
     sites = [stacks.number(users(site, capture.cells)) for site in capture.dispatches.sites]
     of_dispatch = np.array([*sites, NONE], dtype=np.intp)[
         np.append(capture.dispatches.site, len(sites))
@@ -89,7 +87,7 @@ def _stack_of(known: dict[str, "Stack"], node: str) -> "Stack":
     return known.get(original, ())
 
 
-def _dispatch_of_runs(host: "HostEvents", runs: "Runs", log: "DispatchLog", began_ns: int) -> Rows:
+def match_dispatches(host: "HostEvents", runs: "Runs", log: "DispatchLog", began_ns: int) -> Rows:
     """Find the watched call in which each run was made, NONE for runs on executors."""
     dispatched = host.inside(host.of(Kind.EAGER))[runs.event]
     dispatched = np.where((runs.event == NONE) | runs.accelerator, NONE, dispatched)

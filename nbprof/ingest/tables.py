@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from nbprof.capture.capture import Stack
@@ -40,7 +41,12 @@ def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
 
 
 def event_table(
-    runs: Runs, thread: Rows, stack: Rows, allocations: Allocations | None, origin_ns: int
+    runs: Runs,
+    thread: Rows,
+    stack: Rows,
+    float_ops: npt.NDArray[np.float64],
+    allocations: Allocations | None,
+    origin_ns: int,
 ) -> pd.DataFrame:
     """List the op runs; without allocations, their memory is not recorded."""
     memory: dict[str, Any] = dict.fromkeys(MEMORY, np.nan)
@@ -57,6 +63,7 @@ def event_table(
             "is_run": runs.is_run,
             "accelerator": runs.accelerator,
             "stack": stack.astype(np.int32),
+            "float_ops": float_ops,
             **memory,
         }
     )

@@ -8,6 +8,7 @@ import numpy as np
 from nbprof.columns import selected
 from nbprof.views import tree
 from nbprof.views.measure import add_up, per_member
+from nbprof.views.notes import notes_for
 from nbprof.views.view import View
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ LONGEST_NAME, CUT_NAME = 19, 17
 
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Place every op run under the line it comes from."""
-    columns = selected(options.select)
+    columns = selected(options.select, in_tree=True)
     frame = tree.frame(_lines(profile, options), options, columns)
-    return View("code", frame, columns, options, profile.headline, profile.notes)
+    notes = notes_for(profile, columns)
+    return View("code", frame, columns, options, profile.headline, notes)
 
 
 def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:

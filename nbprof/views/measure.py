@@ -1,6 +1,6 @@
 """What each node cost: a profile's events added up per node, one array per metric."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from nbprof._profile import Profile
 
-MEMORY = ("bytes", "peak_bytes", "residual_bytes")
+SUMMED = ("bytes", "peak_bytes", "residual_bytes", "float_ops")
+"""The columns of events that are simply added up."""
 
 Metrics = dict[str, npt.NDArray[np.float64]]
 Groups = npt.NDArray[np.intp]
@@ -56,7 +57,7 @@ def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metric
         "micros": cpu_micros + accelerator_micros,
         "accelerator_micros": accelerator_micros,
         "cpu_micros": cpu_micros,
-        **{name: _sums(member, events[name].to_numpy(), count) for name in MEMORY},
+        **{name: _sums(member, events[name].to_numpy(), count) for name in SUMMED},
         "run_count": _sums(member, events["is_run"].to_numpy(), count),
     }
 
@@ -72,6 +73,18 @@ def whole(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | npt.NDArra
 
 
 def _sums(
-    group: npt.NDArray[np.integer], values: npt.NDArray[np.generic], count: int
+    group: npt.NDArray[np.integer], values: npt.NDArray[Any], count: int
 ) -> npt.NDArray[np.float64]:
-    return np.bincount(group, weights=values, minlength=count).astype(np.float64)
+    """Add up by group.
+
+    Unknown values are left out, so that a sum is at least what is known of it; a group of nothing
+    but unknown values is unknown, and all are where nothing is known.
+    """
+    unknown = np.isnan(values)
+    known = np.bincount(group[~unknown], weights=values[~unknown], minlength=count)
+    if not unknown.any():
+        return known.astype(np.float64)
+    if unknown.all():
+        return np.full(count, np.nan)
+    nothing = np.bincount(group[~unknown], minlength=count) == 0
+    return np.where(nothing & (np.bincount(group, minlength=count) > 0), np.nan, known)

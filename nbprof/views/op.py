@@ -8,6 +8,7 @@ import pandas as pd
 
 from nbprof.columns import COLUMNS, Column, selected
 from nbprof.views.measure import Metrics, add_up, per_node, whole
+from nbprof.views.notes import notes_for
 from nbprof.views.view import View
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
     order = _order(rows, options.order_by)
     names = names[order]
     rows = {metric: values[order] for metric, values in rows.items()}
-    running = {metric: np.cumsum(values[::-1])[::-1] for metric, values in rows.items()}
+    running = {metric: _running(values) for metric, values in rows.items()}
 
     columns = selected(options.select)
     shown = _shown(rows, running, options)
@@ -32,7 +33,14 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
     for column in columns:
         data.update(_frame_columns(column, rows, running))
     frame = pd.DataFrame(data)[shown].reset_index(drop=True)
-    return View("op", frame, columns, options, profile.headline, profile.notes)
+    notes = notes_for(profile, columns)
+    return View("op", frame, columns, options, profile.headline, notes)
+
+
+def _running(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Add up from the last row to each; what is not known is left out, unless nothing is."""
+    known = values if np.isnan(values).all() else np.nan_to_num(values)
+    return np.cumsum(known[::-1])[::-1]
 
 
 def _order(rows: Metrics, order_by: str) -> npt.NDArray[np.intp]:

@@ -7,6 +7,7 @@ import numpy as np
 from nbprof.columns import selected
 from nbprof.views import tree
 from nbprof.views.measure import add_up, per_node
+from nbprof.views.notes import notes_for
 from nbprof.views.view import View
 
 if TYPE_CHECKING:
@@ -16,16 +17,10 @@ if TYPE_CHECKING:
 
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Build the tree of scopes; a missing prefix becomes a row without cost of its own."""
-    columns = selected(options.select)
-    scopes = _scopes(profile, options)
-    return View(
-        "scope",
-        tree.frame(scopes, options, columns),
-        columns,
-        options,
-        profile.headline,
-        profile.notes,
-    )
+    columns = selected(options.select, in_tree=True)
+    frame = tree.frame(_scopes(profile, options), options, columns)
+    notes = notes_for(profile, columns)
+    return View("scope", frame, columns, options, profile.headline, notes)
 
 
 def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:

@@ -55,11 +55,15 @@ def frame(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> 
     for metric in (metric for column in columns for metric in column.metrics):
         # The root has nothing of its own: tfprof prints `--` for it.
         data[metric] = np.concatenate(([np.nan], tree.metrics[metric][rows]))
-        top = totals[metric][level == 0].sum()
+        top = _sum_known(totals[metric][level == 0])
         data[f"total_{metric}"] = np.concatenate(([top], totals[metric][rows]))
         if metric.endswith("_count"):
             data[f"total_{metric}"] = whole(data[f"total_{metric}"])
     return pd.DataFrame(data)
+
+
+def _sum_known(values: npt.NDArray[np.float64]) -> float:
+    return float("nan") if len(values) and np.isnan(values).all() else float(np.nansum(values))
 
 
 def _levels(parent: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
@@ -73,11 +77,13 @@ def _levels(parent: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
 def _totals(
     parent: npt.NDArray[np.intp], level: npt.NDArray[np.intp], own: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    total = own.copy()
+    if np.isnan(own).all():
+        return own
+    total = np.nan_to_num(own)
     for depth in range(int(level.max(initial=0)), 0, -1):
         nodes = np.flatnonzero(level == depth)
         np.add.at(total, parent[nodes], total[nodes])
-    return total
+    return np.where(np.isnan(own) & (total == 0), np.nan, total)
 
 
 def _shown(

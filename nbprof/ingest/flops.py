@@ -1,0 +1,137 @@
+"""Float operations of a run, by TensorFlow's registered formulas on the shapes it ran with.
+
+An op without a formula counts 0, as in tfprof; one that has a formula but lacks a shape or an
+attribute is not known. Fused ops count as the ops they replaced.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan, prod
+
+Dims = tuple[int, ...]
+
+
+class _MissingError(Exception):
+    """Something that a formula needs is not known."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What an op ran with."""
+
+    inputs: Sequence[Dims | None]
+    output: Dims | None
+    attributes: Mapping[str, Sequence[int]]
+
+    def dims(self, place: int) -> Dims:
+        """Give the shape of an input."""
+        shape = self.inputs[place] if place < len(self.inputs) else None
+        if shape is None:
+            raise _MissingError
+        return shape
+
+    def size(self, place: int) -> int:
+        """Count the elements of an input."""
+        return prod(self.dims(place))
+
+    @property
+    def out(self) -> Dims:
+        """Give the shape of the output."""
+        if self.output is None:
+            raise _MissingError
+        return self.output
+
+    @property
+    def out_size(self) -> int:
+        """Count the elements of the output."""
+        return prod(self.out)
+
+    def numbers(self, attribute: str) -> Sequence[int]:
+        """Give the numbers of an attribute."""
+        if attribute not in self.attributes:
+            raise _MissingError
+        return self.attributes[attribute]
+
+
+Formula = Callable[[Run], int]
+
+
+def float_ops(op_type: str, run: Run) -> float:
+    """Count the float operations of one run, NaN where they cannot be known."""
+    formula = FORMULAS.get(op_type)
+    try:
+        return float(formula(run)) if formula else 0.0
+    except (_MissingError, IndexError, ZeroDivisionError):
+        return nan
+
+
+def _broadcast_size(run: Run) -> int:
+    """Count the output's elements; a result written over an input is not allocated anew."""
+    if run.output is not None:
+        return run.out_size
+    longer, shorter = sorted((run.dims(0), run.dims(1)), key=len, reverse=True)
+    padded = (1,) * (len(longer) - len(shorter)) + shorter
+    return prod(b if a == 1 else a for a, b in zip(longer, padded, strict=True))
+
+
+def _matmul(run: Run) -> int:
+    # The contracted dimension, whichever side is transposed.
+    return 2 * run.size(0) // run.out[0] * run.out_size if run.out_size else 0
+
+
+def _convolution(dimensions: int) -> Formula:
+    """Count a convolution: so many first dimensions of the kernel meet each output element."""
+    return lambda run: 2 * run.out_size * prod(run.dims(1)[:dimensions])
+
+
+def _with_bias(formula: Formula) -> Formula:
+    return lambda run: formula(run) + (run.out_size if len(run.inputs) > 2 else 0)
+
+
+def _convolution_to_input(run: Run) -> int:
+    _, height, width, _ = run.numbers("strides")
+    return 2 * run.out_size * run.size(1) // (run.out[-1] * height * width)
+
+
+def _convolution_to_filter(run: Run) -> int:
+    _, height, width, _ = run.numbers("strides")
+    return 2 * run.out_size * run.size(0) // (run.dims(0)[-1] * height * width)
+
+
+FORMULAS: dict[str, Formula] = {
+    **dict.fromkeys(
+        ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd", "Mean"),
+        lambda run: run.size(0),
+    ),
+    "Rsqrt": lambda run: 2 * run.size(0),
+    "Softmax": lambda run: 5 * run.size(0),
+    "L2Loss": lambda run: 3 * run.size(0) - 1,
+    **dict.fromkeys(
+        (
+            *("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Pow", "Equal"),
+            *("NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual"),
+        ),
+        _broadcast_size,
+    ),
+    "SquaredDifference": lambda run: 2 * _broadcast_size(run),
+    "RsqrtGrad": lambda run: 4 * _broadcast_size(run),
+    **dict.fromkeys(
+        ("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), lambda run: run.size(0) - run.out_size
+    ),
+    "AddN": lambda run: run.size(0) * (len(run.inputs) - 1),
+    "MatMul": _matmul,
+    "_FusedMatMul": _with_bias(_matmul),
+    **dict.fromkeys(
+        ("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"),
+        lambda run: 2 * run.dims(0)[-1] * run.out_size,
+    ),
+    "Conv2D": _convolution(3),
+    "_FusedConv2D": _with_bias(_convolution(3)),
+    "Conv3D": _convolution(4),
+    **dict.fromkeys(("DepthwiseConv2dNative", "Dilation2D"), _convolution(2)),
+    "Conv2DBackpropInput": _convolution_to_input,
+    "Conv2DBackpropFilter": _convolution_to_filter,
+    **dict.fromkeys(("AvgPool", "MaxPool"), lambda run: prod(run.numbers("ksize")) * run.out_size),
+    "AvgPoolGrad": lambda run: 2 * prod(run.numbers("ksize")) * run.size(1),
+    "MaxPoolGrad": lambda run: (prod(run.numbers("ksize")) + 1) * run.size(1),
+}
