@@ -42,8 +42,10 @@ class Profile:
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
     further work of a run that is counted elsewhere), `accelerator`, `stack` (of the Python that
-    made or ran it, -1: not known), `float_ops` (NaN: its shapes are not known), and `bytes`,
-    `peak_bytes`, `residual_bytes` (NaN where memory was not recorded)."""
+    made or ran it, -1: not known), `shapes` (of its inputs), `float_ops` (NaN: not known), and
+    `bytes`, `peak_bytes`, `residual_bytes` (NaN where memory was not recorded)."""
+    shapes: "pd.DataFrame"
+    """A row per distinct shapes of inputs: `inputs`, such as `("32x64", "64x128")`."""
     allocations: "pd.DataFrame"
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""

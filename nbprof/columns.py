@@ -20,9 +20,10 @@ class Column:
     """tfprof's legend text."""
     help: str
     """What the number is, in a sentence that can follow `name: `."""
-    metrics: tuple[str, ...]
-    """The frame's columns it brings; children add up to their parent in each of them."""
-    format: Callable[[float], str]
+    metrics: tuple[str, ...] = ()
+    """The frame's columns it brings; children add up to their parent in each of them. A column
+    without any is a label."""
+    format: Callable[[float], str] = format_count
     brings: tuple[str, ...] = ()
     """Columns that come along when this one is selected, behind it."""
     tree_title: str = ""
@@ -109,12 +110,21 @@ COLUMNS = {
             format_count,
             tree_title="op count (run|defined)",
         ),
+        Column(
+            "input_shapes",
+            "input shapes",
+            "the shapes of the inputs with which the op ran, and how often and how long with each; "
+            "in the op view only",
+        ),
     )
 }
 
+METRICS = tuple(column.name for column in COLUMNS.values() if column.metrics)
+"""The columns that are numbers: those one can sort by and set a minimum for."""
+
 NOT_YET = (
     *("output_bytes", "params"),
-    *("tensor_value", "device", "op_types", "input_shapes"),
+    *("tensor_value", "device", "op_types"),
 )
 """tfprof's columns that nbprof does not have yet; naming one is refused in a sentence."""
 

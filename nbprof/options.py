@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from nbprof.columns import COLUMNS
+from nbprof.columns import COLUMNS, METRICS
 from nbprof.columns import NOT_YET as COLUMNS_NOT_YET
 from nbprof.errors import NbprofError
 
@@ -87,7 +87,7 @@ def _parse_choice(name: str, value: object, choices: Iterable[str], not_yet: Ite
 
 
 def _parse_order(name: str, value: object) -> str:
-    return _parse_choice(name, value, ("name", *COLUMNS), COLUMNS_NOT_YET)
+    return _parse_choice(name, value, ("name", *METRICS), COLUMNS_NOT_YET)
 
 
 def _parse_select(name: str, value: object) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ OPTIONS = {
         _parse_depth,
     ),
     "order_by": Option(
-        "COLUMN", "sort by this column, largest first, or by name", _parse_order, ("name", *COLUMNS)
+        "COLUMN", "sort by this column, largest first, or by name", _parse_order, ("name", *METRICS)
     ),
     "select": Option(
         "COLUMN,…", "show these columns, separated by commas", _parse_select, tuple(COLUMNS)
@@ -130,10 +130,10 @@ OPTIONS = {
         ("all", "-1"),
     ),
     **{
-        f"min_{column.name}": Option(
-            "N", f"hide rows whose {column.title.partition(' (')[0]} is less", _parse_number
+        f"min_{name}": Option(
+            "N", f"hide rows whose {COLUMNS[name].title.partition(' (')[0]} is less", _parse_number
         )
-        for column in COLUMNS.values()
+        for name in METRICS
     },
 }
 

@@ -7,14 +7,23 @@ from nbprof._profile import Profile, Recording
 EVENT = {
     **{"step": 0, "thread": 0, "start_ns": 0, "duration_ns": 0, "self_ns": 0, "is_run": True},
     **{"accelerator": False, "stack": -1, "bytes": 0.0, "peak_bytes": 0.0, "residual_bytes": 0.0},
-    "float_ops": 0.0,
+    **{"shapes": 0, "float_ops": 0.0},
 }
 ALLOCATION = ("event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype")
 FRAME = ("stack", "file", "line", "function", "source")
 
 
 def node(
-    name, op_type="NoOp", micros=0, accelerator_micros=0, runs=1, size=0, step=0, stack=(), flops=0
+    name,
+    op_type="NoOp",
+    micros=0,
+    accelerator_micros=0,
+    runs=1,
+    size=0,
+    step=0,
+    stack=(),
+    flops=0,
+    shapes=(),
 ):
     """Describe a node that ran `runs` times, the first time for all of `micros` and `size`."""
     return {
@@ -27,14 +36,16 @@ def node(
         "step": step,
         "stack": stack,
         "float_ops": float(flops),
+        "shapes": shapes,
     }
 
 
 def profile(*nodes, notes=(), steps=1):
     """Make a Profile of these nodes; a node given twice ran twice."""
     names = list(dict.fromkeys((n["name"], n["op_type"]) for n in nodes))
+    shapes = list(dict.fromkeys(n["shapes"] for n in nodes)) or [()]
     stacks = list(dict.fromkeys(n["stack"] for n in nodes if n["stack"]))
-    events = [event for described in nodes for event in _events(described, names, stacks)]
+    events = [event for described in nodes for event in _events(described, names, stacks, shapes)]
     frames = [
         (number, *frame, f"line {frame[1]}")
         for number, stack in enumerate(stacks)
@@ -44,6 +55,7 @@ def profile(*nodes, notes=(), steps=1):
     return Profile(
         nodes=pd.DataFrame(names, columns=["name", "op_type"], dtype=object),
         events=pd.DataFrame(events, columns=["node", *EVENT]).astype({"node": int, **types}),
+        shapes=pd.DataFrame({"inputs": shapes}, dtype=object),
         allocations=pd.DataFrame(columns=ALLOCATION),
         frames=pd.DataFrame(frames, columns=FRAME),
         threads=pd.DataFrame(
@@ -64,12 +76,13 @@ def profile(*nodes, notes=(), steps=1):
     )
 
 
-def _events(described, names, stacks):
+def _events(described, names, stacks, shapes):
     """Make the events of one described node."""
     common = {
         **EVENT,
         "node": names.index((described["name"], described["op_type"])),
         "step": described["step"],
+        "shapes": shapes.index(described["shapes"]),
         "stack": stacks.index(described["stack"]) if described["stack"] else -1,
     }
     cpu_ns, size = described["cpu_ns"], described["bytes"]

@@ -5,7 +5,7 @@ from by_hand import node, profile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbprof.columns import COLUMNS
+from nbprof.columns import COLUMNS, METRICS
 from nbprof.errors import NbprofError
 from nbprof.views import VIEWS
 
@@ -159,6 +159,38 @@ def test_float_ops_stand_where_tfprof_has_them():
     assert "dense/MatMul (1.00k/1.00k flops, 0B/0B, 1/1|1/1)" in scope
 
 
+SHAPED = profile(
+    node("a", "MatMul", micros=4, runs=2, shapes=("8x4", "4x2")),
+    node("b", "MatMul", micros=6, runs=3, shapes=("2x2", "unknown")),
+    node("b", "MatMul", micros=1, runs=2, shapes=("8x4", "4x2")),
+)
+
+
+def test_input_shapes_tell_runs_nodes_and_time_of_each():
+    (entries,) = SHAPED.op(select="micros,input_shapes").frame["input_shapes"]
+
+    assert entries == [
+        {"shapes": ["8x4", "4x2"], "run_count": 4, "defined_count": 2, "micros": 5},
+        {"shapes": ["2x2", "unknown"], "run_count": 3, "defined_count": 1, "micros": 6},
+    ]
+
+
+def test_input_shapes_are_printed_as_tfprof_does():
+    *_, row, blank, first, second, end = SHAPED.op(select="micros,input_shapes").text.split("\n")[
+        :-1
+    ]
+
+    assert row.startswith("MatMul ")
+    assert (blank, end) == ("", "")
+    assert first == "input_type: 0:8x4,\t1:4x2\t(run*4|defined*2)\texec_time: 5us"
+    assert second == "input_type: 0:2x2,\t1:unknown\t(run*3|defined*1)\texec_time: 6us"
+
+
+def test_input_shapes_are_refused_where_they_are_not_there_yet():
+    with pytest.raises(NbprofError, match="input_shapes works in the op view only"):
+        SHAPED.scope(select="input_shapes")
+
+
 TWO_STEPS = profile(
     node("a", "A", micros=10, size=100, runs=2, step=0),
     node("a", "A", micros=20, size=300, runs=1, step=1),
@@ -204,7 +236,7 @@ def test_an_unknown_view_is_refused_with_the_ones_there_are():
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("column", METRICS)
 @pytest.mark.parametrize("made", [SMALL, profile(), profile(node("one", micros=1))])
 def test_every_view_shows_every_column_of_any_profile(view, column, made):
     shown = made.view(view, select=column, order_by=column)

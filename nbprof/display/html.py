@@ -10,12 +10,14 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from nbprof.display.text import plain_count, title
+from nbprof.units import format_micros
 
 if TYPE_CHECKING:
     from nbprof.columns import Column
     from nbprof.views.view import View
 
 MAX_ROWS = 100
+MAX_SHAPES = 8
 
 STYLE = """<style>
 .nbprof{font-size:90%}
@@ -80,10 +82,17 @@ def _row(view: "View", row: dict[Any, Any]) -> str:
 
 
 def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
+    if column.name == "input_shapes":
+        return f"<td>{'<br>'.join(map(_shapes, row['input_shapes'][:MAX_SHAPES]))}</td>"
     if len(column.metrics) == 2:
         return f"<td>{'|'.join(plain_count(row[metric]) for metric in column.metrics)}</td>"
     (metric,) = column.metrics
     return _bar(column.format(row[metric]), row[f"{metric}_percent"])
+
+
+def _shapes(entry: dict[str, Any]) -> str:
+    shapes = escape(", ".join(entry["shapes"]) or "no inputs")
+    return f"{shapes} <small>{entry['run_count']} runs, {format_micros(entry['micros'])}</small>"
 
 
 def _tree_cell(column: "Column", row: dict[Any, Any], root: Any) -> str:

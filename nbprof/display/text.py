@@ -1,8 +1,11 @@
 """A View as tfprof printed it: header, `Profile:`, legend, rows, and nothing after."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
+
+from nbprof.units import format_micros
 
 if TYPE_CHECKING:
     from nbprof.columns import Column
@@ -23,12 +26,11 @@ DOC = {
 
 def excerpt(view: "View") -> str:
     """Write the report for a display: a very long one is cut, and says so."""
-    whole = report(view)
-    rows = len(view.frame)
-    if rows <= MAX_ROWS:
-        return whole
-    kept = "\n".join(whole.splitlines()[: MAX_ROWS - rows])
-    return f"{kept}\n… and {rows - MAX_ROWS:,} more rows: -o NAME keeps the View and all its text\n"
+    hidden = len(view.frame) - MAX_ROWS
+    if hidden <= 0:
+        return report(view)
+    kept = report(replace(view, frame=view.frame.head(MAX_ROWS)))
+    return f"{kept}… and {hidden:,} more rows: -o NAME keeps the View and all its text\n"
 
 
 def report(view: "View") -> str:
@@ -49,8 +51,16 @@ def title(view: "View", column: "Column") -> str:
 
 def _op_rows(view: "View") -> Iterator[str]:
     for row in view.frame.to_dict("records"):
-        cells = (_op_cell(column, row) for column in view.columns)
+        cells = (_op_cell(column, row) for column in view.columns if column.metrics)
         yield f"{row['name']:<25}" + ", ".join(cells)
+        if "input_shapes" in row:
+            yield from ("", *map(_shapes_line, row["input_shapes"]), "")
+
+
+def _shapes_line(entry: dict[str, Any]) -> str:
+    shapes = ",\t".join(f"{place}:{shape}" for place, shape in enumerate(entry["shapes"]))
+    counts = f"(run*{entry['run_count']}|defined*{entry['defined_count']})"
+    return f"input_type: {shapes}\t{counts}\texec_time: {format_micros(entry['micros'])}"
 
 
 def _op_cell(column: "Column", row: dict[Any, Any]) -> str:

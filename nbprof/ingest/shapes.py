@@ -5,6 +5,7 @@ that of the memory allocated for it. Only distinct combinations are looked at, n
 """
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,18 @@ def parse_shapes(text: bytes) -> tuple[Dims | None, ...]:
     return tuple(map(parse_shape, inner.split(b";"))) if inner else ()
 
 
-def count_float_ops(
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """What is known of the shapes of each run."""
+
+    inputs: Rows
+    """Which of `distinct` a run's inputs had."""
+    distinct: list[tuple[Dims | None, ...]]
+    float_ops: npt.NDArray[np.float64]
+    """NaN where the shapes needed are not known."""
+
+
+def find_shapes(
     host: "HostEvents",
     runs: "Runs",
     resolved: list["Resolved"],
@@ -43,27 +55,33 @@ def count_float_ops(
     allocations: "Allocations | None",
     log: "DispatchLog",
     dispatch: Rows,
-) -> npt.NDArray[np.float64]:
-    """Count the float operations of every run, NaN where its shapes are not known."""
+) -> Shaped:
+    """Find the input shapes of every run and count its float operations."""
     strings = host.space.strings
     eager = np.append(log.shape, NONE)[dispatch]
     in_trace = np.where(runs.event == NONE, 0, host.text("shape")[runs.event])
-    inputs = np.where(eager != NONE, len(strings) + eager, in_trace)
+    texts, inputs = np.unique(
+        np.where(eager != NONE, len(strings) + eager, in_trace), return_inverse=True
+    )
+    spelled = [
+        parse_shapes(strings[text]) if text < len(strings) else log.shapes[text - len(strings)]
+        for text in texts.tolist()
+    ]
+    distinct = list(dict.fromkeys(spelled))
+    place = {shapes: number for number, shapes in enumerate(distinct)}
+    inputs = np.array([place[shapes] for shapes in spelled], dtype=np.intp)[inputs]
     outputs = _output_shapes(host, runs, allocations)
 
-    width, height = len(strings) + len(log.shapes), len(strings)
+    width, height = max(len(distinct), 1), len(strings)
     keys, which = np.unique((runs.node * width + inputs) * height + outputs, return_inverse=True)
     counted = np.empty(len(keys))
     for row, key in enumerate(keys.tolist()):
         rest, output = divmod(key, height)
         node, shapes = divmod(rest, width)
-        ran = Run(
-            parse_shapes(strings[shapes]) if shapes < height else log.shapes[shapes - height],
-            parse_shape(strings[output]),
-            functions.attributes(resolved[node].function, resolved[node].node),
-        )
+        attributes = functions.attributes(resolved[node].function, resolved[node].node)
+        ran = Run(distinct[shapes], parse_shape(strings[output]), attributes)
         counted[row] = float_ops(runs.nodes[node][2], ran)
-    return np.where(runs.is_run, counted[which], 0.0)
+    return Shaped(inputs, distinct, np.where(runs.is_run, counted[which], 0.0))
 
 
 def _output_shapes(host: "HostEvents", runs: "Runs", allocations: "Allocations | None") -> Rows:

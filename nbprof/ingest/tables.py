@@ -5,17 +5,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from nbprof.capture.capture import Stack
 from nbprof.ingest.allocations import NEVER, Allocations, per_run
 from nbprof.ingest.dtypes import NAMES
+from nbprof.ingest.flops import Dims
 from nbprof.ingest.host import HostEvents
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.names import Resolved, tell_apart
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.runs import Runs
+from nbprof.ingest.shapes import Shaped
 from nbprof.ingest.steps import Steps
 from nbprof.ingest.xspace import XSpace
 
@@ -40,11 +41,22 @@ def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["stack", "file", "line", "function", "source"])
 
 
+def shape_table(distinct: list[tuple[Dims | None, ...]]) -> pd.DataFrame:
+    """Spell the distinct shapes of inputs as tfprof does: `384x640`, or `unknown`."""
+    return pd.DataFrame({"inputs": [tuple(map(_spell, dims)) for dims in distinct]}, dtype=object)
+
+
+def _spell(dims: Dims | None) -> str:
+    if dims is None:
+        return "unknown"
+    return "x".join(map(str, dims)) or "scalar"
+
+
 def event_table(
     runs: Runs,
     thread: Rows,
     stack: Rows,
-    float_ops: npt.NDArray[np.float64],
+    shaped: Shaped,
     allocations: Allocations | None,
     origin_ns: int,
 ) -> pd.DataFrame:
@@ -63,7 +75,8 @@ def event_table(
             "is_run": runs.is_run,
             "accelerator": runs.accelerator,
             "stack": stack.astype(np.int32),
-            "float_ops": float_ops,
+            "shapes": shaped.inputs.astype(np.int32),
+            "float_ops": shaped.float_ops,
             **memory,
         }
     )

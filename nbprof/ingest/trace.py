@@ -12,7 +12,7 @@ from nbprof.ingest.allocations import find_allocations
 from nbprof.ingest.host import read_host
 from nbprof.ingest.names import Functions
 from nbprof.ingest.runs import find_runs
-from nbprof.ingest.shapes import count_float_ops
+from nbprof.ingest.shapes import find_shapes
 from nbprof.ingest.sources import find_sources, match_dispatches
 from nbprof.ingest.steps import find_steps
 from nbprof.ingest.xspace import XSpace, read_xspace
@@ -41,13 +41,14 @@ def read(capture: "Capture") -> Profile:
     log = capture.dispatches
     dispatch = match_dispatches(host, runs, log, began_ns)
     stack, stacks = find_sources(runs, resolved, capture, dispatch)
-    flops = count_float_ops(host, runs, resolved, functions, allocations, log, dispatch)
+    shaped = find_shapes(host, runs, resolved, functions, allocations, log, dispatch)
     origin_ns = began_ns - capture.start_ns
     lines, thread = np.unique(runs.line, return_inverse=True)
     made = {
         "nodes": tables.node_table(runs, resolved),
+        "shapes": tables.shape_table(shaped.distinct),
         "frames": tables.frame_table(stacks, capture.cells),
-        "events": tables.event_table(runs, thread, stack, flops, allocations, origin_ns),
+        "events": tables.event_table(runs, thread, stack, shaped, allocations, origin_ns),
         "allocations": tables.allocation_table(space, runs, allocations, origin_ns),
         "threads": tables.thread_table(space, lines.tolist()),
         "spent": walltime.spent(host, runs, capture.wall_ns, capture.traced_ns, origin_ns),

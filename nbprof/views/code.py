@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.columns import selected
 from nbprof.views import tree
 from nbprof.views.measure import add_up, per_member
 from nbprof.views.notes import notes_for
@@ -26,7 +25,7 @@ LONGEST_NAME, CUT_NAME = 19, 17
 
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Place every op run under the line it comes from."""
-    columns = selected(options.select, in_tree=True)
+    columns = tree.columns(options)
     frame = tree.frame(_lines(profile, options), options, columns)
     notes = notes_for(profile, columns)
     return View("code", frame, columns, options, profile.headline, notes)

@@ -27,17 +27,22 @@ def per_node(profile: "Profile", step: Step) -> Metrics:
 
 def per_member(profile: "Profile", step: Step, member: Groups, count: int) -> Metrics:
     """Add up the events by `member`, each standing for one node defined."""
-    events = profile.events
-    if step not in ("all", -1):
-        _check_step(profile, step)
-        chosen = (events["step"] == step).to_numpy()
-        events, member = events[chosen], member[chosen]
+    events = chosen_events(profile, step)
+    member = member[events.index.to_numpy()]
     metrics = _add_up_events(events, member, count)
     if step == -1:
         ran_in = events["step"].groupby(member).nunique()
         divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
         metrics = {name: values / divisor for name, values in metrics.items()}
     return {**metrics, "defined_count": np.ones(count)}
+
+
+def chosen_events(profile: "Profile", step: Step) -> "pd.DataFrame":
+    """Give the events of one step, or all of them."""
+    if step in ("all", -1):
+        return profile.events
+    _check_step(profile, step)
+    return profile.events[profile.events["step"] == step]
 
 
 def _check_step(profile: "Profile", step: int | str) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 from nbprof.columns import COLUMNS, Column, selected
 from nbprof.views.measure import Metrics, add_up, per_node, whole
 from nbprof.views.notes import notes_for
+from nbprof.views.shapes import input_shapes
 from nbprof.views.view import View
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
     shown = _shown(rows, running, options)
     data: dict[str, Any] = {"name": names.astype(object)}
     for column in columns:
-        data.update(_frame_columns(column, rows, running))
+        if column.metrics:
+            data.update(_frame_columns(column, rows, running))
+        else:
+            data[column.name] = input_shapes(profile, options.step, names.tolist())
     frame = pd.DataFrame(data)[shown].reset_index(drop=True)
     notes = notes_for(profile, columns)
     return View("op", frame, columns, options, profile.headline, notes)

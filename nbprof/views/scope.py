@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.columns import selected
 from nbprof.views import tree
 from nbprof.views.measure import add_up, per_node
 from nbprof.views.notes import notes_for
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Build the tree of scopes; a missing prefix becomes a row without cost of its own."""
-    columns = selected(options.select, in_tree=True)
+    columns = tree.columns(options)
     frame = tree.frame(_scopes(profile, options), options, columns)
     notes = notes_for(profile, columns)
     return View("scope", frame, columns, options, profile.headline, notes)

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from nbprof.columns import selected
+from nbprof.errors import NbprofError
 from nbprof.views.measure import whole
 
 if TYPE_CHECKING:
@@ -32,6 +34,15 @@ class Tree:
     metrics: "Metrics"
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further columns of the frame: a text for each node."""
+
+
+def columns(options: "ViewOptions") -> "tuple[Column, ...]":
+    """List the selected columns as trees have them; one that only the op view has is refused."""
+    chosen = selected(options.select, in_tree=True)
+    for column in chosen:
+        if not column.metrics:
+            raise NbprofError(f"-select {column.name} works in the op view only, for now.")
+    return chosen
 
 
 def frame(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> pd.DataFrame:

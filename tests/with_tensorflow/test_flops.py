@@ -107,6 +107,17 @@ def test_every_registered_formula_is_there():
     assert registered - set(FORMULAS) == set()
 
 
+def test_the_shapes_of_eager_and_graph_ops_are_seen_as_they_ran():
+    x = tf.ones([512, 256])
+    double = tf.function(lambda a: tf.matmul(a, a, transpose_b=True))
+
+    profile = profiled(lambda: (tf.matmul(x, x, transpose_a=True), double(x), double(x)))
+
+    frame = profile.op(select="micros,input_shapes").frame.set_index("name")
+    seen = {tuple(e["shapes"]): e["run_count"] for e in frame["input_shapes"]["MatMul"]}
+    assert seen == {("512x256", "512x256"): 3}
+
+
 def test_an_eager_product_counts_two_per_multiplication():
     x = tf.ones([512, 512])
 
