@@ -65,9 +65,10 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
 
     def _finish(self, recorder: "Recorder") -> None:
         global _last
+        capture = recorder.stop()  # before the import, which is not the block's time
         from nbprof import ingest
 
-        self._profile = _last = ingest.read(recorder.stop())
+        self._profile = _last = ingest.read(capture)
 
     @property
     def profile(self) -> "Profile":

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -160,6 +163,22 @@ def test_looking_again_before_anything_was_profiled_says_what_to_do(shell, monke
     shell.run_cell("%tfprof")
 
     assert "nothing has been profiled yet" in "".join(capsys.readouterr())
+
+
+def test_what_the_report_imports_is_not_in_the_time_of_the_block():
+    script = (
+        "import sys, nbprof\nfrom nbprof.capture.trace import Recorder\n"
+        "stop = Recorder.stop\n"
+        "Recorder.stop = lambda self: (print('pandas' in sys.modules), stop(self))[1]\n"
+        "with nbprof.profile():\n    pass\n"
+    )
+    hidden = "import sys\nsys.modules['tensorflow'] = None\n"
+
+    done = subprocess.run(
+        [sys.executable, "-c", hidden + script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split() == ["False"]
 
 
 def test_there_is_no_profile_before_the_block_has_ended():
