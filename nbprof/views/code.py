@@ -7,12 +7,11 @@ import numpy as np
 
 from nbprof.views import tree
 from nbprof.views.measure import add_up, per_member
-from nbprof.views.notes import notes_for
-from nbprof.views.view import View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.options import ViewOptions
+    from nbprof.views.view import View
 
 Path = tuple[str, ...]
 """The labels from the outermost line to a row."""
@@ -23,12 +22,9 @@ NOT_KNOWN = ("no Python line known",)
 LONGEST_NAME, CUT_NAME = 19, 17
 
 
-def view(profile: "Profile", options: "ViewOptions") -> View:
+def view(profile: "Profile", options: "ViewOptions") -> "View":
     """Place every op run under the line it comes from."""
-    columns = tree.columns(options)
-    frame = tree.frame(_lines(profile, options), options, columns)
-    notes = notes_for(profile, columns)
-    return View("code", frame, columns, options, profile.headline, notes)
+    return tree.view("code", _lines(profile, options), profile, options)
 
 
 def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:

@@ -6,20 +6,16 @@ import numpy as np
 
 from nbprof.views import tree
 from nbprof.views.measure import add_up, per_node
-from nbprof.views.notes import notes_for
-from nbprof.views.view import View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.options import ViewOptions
+    from nbprof.views.view import View
 
 
-def view(profile: "Profile", options: "ViewOptions") -> View:
+def view(profile: "Profile", options: "ViewOptions") -> "View":
     """Build the tree of scopes; a missing prefix becomes a row without cost of its own."""
-    columns = tree.columns(options)
-    frame = tree.frame(_scopes(profile, options), options, columns)
-    notes = notes_for(profile, columns)
-    return View("scope", frame, columns, options, profile.headline, notes)
+    return tree.view("scope", _scopes(profile, options), profile, options)
 
 
 def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:

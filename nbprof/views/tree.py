@@ -16,8 +16,11 @@ import pandas as pd
 from nbprof.columns import selected
 from nbprof.errors import NbprofError
 from nbprof.views.measure import whole
+from nbprof.views.notes import notes_for
+from nbprof.views.view import View
 
 if TYPE_CHECKING:
+    from nbprof._profile import Profile
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
     from nbprof.views.measure import Metrics
@@ -36,13 +39,14 @@ class Tree:
     """Further columns of the frame: a text for each node."""
 
 
-def columns(options: "ViewOptions") -> "tuple[Column, ...]":
-    """List the selected columns as trees have them; one that only the op view has is refused."""
-    chosen = selected(options.select, in_tree=True)
-    for column in chosen:
+def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> View:
+    """Make the View of a tree; a column that only the op view has is refused."""
+    columns = selected(options.select, in_tree=True)
+    for column in columns:
         if not column.metrics:
             raise NbprofError(f"-select {column.name} works in the op view only, for now.")
-    return chosen
+    notes = notes_for(profile, columns)
+    return View(name, frame(tree, options, columns), columns, options, profile.headline, notes)
 
 
 def frame(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> pd.DataFrame:
