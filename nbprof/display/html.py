@@ -23,7 +23,7 @@ STYLE = """<style>
 .nbprof{font-size:90%}
 .nbprof p{margin:.2em 0}
 .nbprof-rows{max-height:30em;overflow:auto;margin:.5em 0}
-.nbprof table{border-collapse:separate;border-spacing:0;margin:0}
+.nbprof table{table-layout:auto;border-collapse:separate;border-spacing:0;margin:0}
 .nbprof th,.nbprof td{padding:.15em .7em;text-align:right;
  border-bottom:1px solid rgba(128,128,128,.25)}
 .nbprof td{white-space:nowrap;font-variant-numeric:tabular-nums}
@@ -32,8 +32,8 @@ STYLE = """<style>
  background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))}
 .nbprof th:first-child,.nbprof td:first-child{text-align:left;min-width:16em}
 .nbprof small{opacity:.65}
-.nbprof td code{display:inline-block;max-width:32em;overflow:hidden;text-overflow:ellipsis;
- vertical-align:bottom}
+.nbprof td code{display:inline-block;max-width:24em;overflow:hidden;text-overflow:ellipsis;
+ white-space:nowrap!important;vertical-align:bottom}
 </style>"""
 
 

@@ -15,6 +15,7 @@ CELLS = (
     "%%tfprof op\nfor _ in range(7):\n    product = tf.matmul(tf.ones([8, 8]), tf.ones([8, 8]))\n"
     "'the value'",
     "%tfprof scope",
+    "%tfprof code",
 )
 
 CONTRAST = """() => {
@@ -50,7 +51,7 @@ def page(opened, tmp_path_factory):
     with server(folder) as address:
         page = opened.new_page(viewport={"width": 1200, "height": 900})
         run_all(page, address, "cells.ipynb")
-        page.locator(".nbprof").nth(1).wait_for(timeout=120_000)
+        page.locator(".nbprof").nth(2).wait_for(timeout=120_000)
         yield page
 
 
@@ -73,6 +74,17 @@ def test_the_tree_is_indented_and_its_header_stays(page):
     assert tree.locator("td").first.inner_text() == "_TFProfRoot"
     assert tree.locator("tbody tr").nth(1).locator("td").first.inner_text().startswith("\xa0")
     assert tree.locator("th").first.evaluate("e => getComputedStyle(e).position") == "sticky"
+
+
+def test_the_source_beside_a_line_stays_in_its_cell(page):
+    code = page.locator(".nbprof").nth(2).locator("td code")
+
+    assert "tf.matmul(tf.ones([8, 8])" in code.first.inner_text()
+    for shown in code.all():
+        cell = shown.locator("xpath=ancestor::td").bounding_box()
+        box = shown.bounding_box()
+        assert box["x"] + box["width"] <= cell["x"] + cell["width"]
+        assert box["height"] < 30
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
