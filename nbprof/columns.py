@@ -7,6 +7,7 @@ all read from `COLUMNS`, which stands in the order of tfprof's legend.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from nbprof.errors import NbprofError
 from nbprof.units import format_bytes, format_count, format_micros
 
 
@@ -34,6 +35,8 @@ class Column:
     """What it writes behind the pair of numbers in tree views."""
     leads_trees: bool = False
     """Whether tree views have it before all others."""
+    views: tuple[str, ...] = ()
+    """The views that have it; none named, all do."""
     no_share_of_zero: bool = False
     """Whether the op view prints both shares as 0 beside a zero, as tfprof does for bytes."""
 
@@ -115,6 +118,7 @@ COLUMNS = {
             "input shapes",
             "the shapes of the inputs with which the op ran, and how often and how long with each; "
             "in the op view only",
+            views=("op",),
         ),
     )
 }
@@ -129,12 +133,21 @@ NOT_YET = (
 """tfprof's columns that nbprof does not have yet; naming one is refused in a sentence."""
 
 
-def selected(names: Iterable[str], in_tree: bool = False) -> tuple[Column, ...]:
-    """List the selected columns and those they bring, each once, in legend order."""
+def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
+    """List the selected columns and those they bring, each once, in the view's legend order.
+
+    A column that the view does not have is refused.
+    """
     wanted = set(names)
     for name in tuple(wanted):
         wanted.update(COLUMNS[name].brings)
     chosen = [column for column in COLUMNS.values() if column.name in wanted]
-    if in_tree:
+    for column in chosen:
+        if column.views and view not in column.views:
+            raise NbprofError(
+                f"-select {column.name} works in the {' and '.join(column.views)} view only, "
+                "for now."
+            )
+    if view != "op":
         chosen.sort(key=lambda column: not column.leads_trees)
     return tuple(chosen)

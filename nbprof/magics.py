@@ -21,6 +21,7 @@ from IPython.core.magic import (
 )
 
 from nbprof.cell import compile_cell, is_the_cell, leave_like_bare, number
+from nbprof.columns import selected
 from nbprof.errors import NbprofError
 from nbprof.options import NOT_YET as OPTIONS_NOT_YET
 from nbprof.options import OPTIONS, ViewOptions, lookup, suggest
@@ -77,7 +78,7 @@ class NbprofMagics(Magics):
         profile = last()
         if profile is None:
             raise UsageError("nothing has been profiled yet: make %%tfprof a cell's first line.")
-        self._show(profile, request)
+        _or_usage_error(self._show, profile, request)
         return None
 
     def _profile(self, request: Request, line: str, body: str) -> Any:
@@ -107,6 +108,8 @@ class NbprofMagics(Magics):
             self._show(run.profile, request)
         except KeyboardInterrupt:
             sys.stderr.write("nbprof's report was interrupted; the cell itself had ended.\n")
+        except NbprofError as error:
+            sys.stderr.write(f"{error} The cell ran, and %{MAGIC} looks at its profile again.\n")
         except Exception as error:  # noqa: BLE001 the user's cell must not fail by our fault
             sys.stderr.write(
                 f"nbprof could not report on this cell ({type(error).__name__}: {error}); "
@@ -130,7 +133,7 @@ class NbprofMagics(Magics):
                 sys.stderr.write(f"-T could not write {request.text_file}: {error.strerror}.\n")
 
 
-def _or_usage_error(function: Callable[..., Any], *arguments: str) -> Any:
+def _or_usage_error(function: Callable[..., Any], *arguments: Any) -> Any:
     __tracebackhide__ = True
     try:
         return function(*arguments)
@@ -152,9 +155,11 @@ def parse_line(line: str) -> Request:
         view = _check_view(words.pop(0))
     given = _pair_up(words)
     own = {flag: given.pop(flag) for flag in OWN_FLAGS if flag in given}
+    options = ViewOptions.parse(given)
+    selected(options.select, view)  # refused before the cell runs, not after
     return Request(
         view,
-        ViewOptions.parse(given),
+        options,
         _check_name(own.get("o")),
         "q" in own,
         _check_file(own.get("T")),

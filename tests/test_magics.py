@@ -66,6 +66,7 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
         ("-o __builtins__", "-o takes a Python name of your own"),
         ("-q scope", "a view comes before the options: %%tfprof scope"),
         ("help", "%tfprof? prints the help."),
+        ("code -select input_shapes", "-select input_shapes works in the op view only, for now."),
         ("--help", "%tfprof? prints the help."),
         ("-q=1", "-q takes no value."),
         ("-light=1", "-light takes no value."),

@@ -28,7 +28,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
     rows = {metric: values[order] for metric, values in rows.items()}
     running = {metric: _running(values) for metric, values in rows.items()}
 
-    columns = selected(options.select)
+    columns = selected(options.select, "op")
     shown = _shown(rows, running, options)
     data: dict[str, Any] = {"name": names.astype(object)}
     for column in columns:

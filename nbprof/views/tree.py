@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.columns import selected
-from nbprof.errors import NbprofError
 from nbprof.views.measure import whole
 from nbprof.views.notes import notes_for
 from nbprof.views.view import View
@@ -40,11 +39,8 @@ class Tree:
 
 
 def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> View:
-    """Make the View of a tree; a column that only the op view has is refused."""
-    columns = selected(options.select, in_tree=True)
-    for column in columns:
-        if not column.metrics:
-            raise NbprofError(f"-select {column.name} works in the op view only, for now.")
+    """Make the View of a tree."""
+    columns = selected(options.select, name)
     notes = notes_for(profile, columns)
     return View(name, frame(tree, options, columns), columns, options, profile.headline, notes)
 

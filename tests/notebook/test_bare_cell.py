@@ -420,6 +420,17 @@ def test_a_bad_option_is_a_sentence_and_the_cell_is_not_run(run):
     assert run("ran_anyway").error == "NameError"
 
 
+def test_a_step_that_is_not_there_is_a_sentence_and_costs_the_cell_nothing(run):
+    profiled = run("%%tfprof -step 99\ntf.ones([2])\n'still there'")
+    again = run("%tfprof -step 99")
+
+    assert profiled.value == "'still there'"
+    assert profiled.error is None
+    assert again.error == "UsageError"
+    assert "there is no step 99; steps are only 0, -1 or all." in again.traceback
+    assert "Fill" in run("%tfprof").report
+
+
 def test_the_random_state_of_the_user_is_untouched(run):
     draw = "import numpy as np\ntf.random.set_seed(1); np.random.seed(1)\n"
     bare = run(f"{draw}float(tf.random.uniform([])), float(np.random.rand())")
