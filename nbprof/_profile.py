@@ -37,15 +37,21 @@ class Profile:
     """The tables of one profiled cell; `profile.view("op")` is the way to look at them."""
 
     nodes: "pd.DataFrame"
-    """A row per node: `name`, `op_type`."""
+    """A row per node: `name`, `op_type`, `device`, and for variables, which stand last and never
+    run, `shape`, `params`, `trainable` and `layer`, a row of that table."""
     events: "pd.DataFrame"
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
     further work of a run that is counted elsewhere), `accelerator`, `stack` (of the Python that
-    made or ran it, -1: not known), `shapes` (of its inputs), `float_ops` (NaN: not known), and
-    `bytes`, `peak_bytes`, `residual_bytes` (NaN where memory was not recorded)."""
+    made or ran it, -1: not known), `layer`, `backward` (whether it is of the backward pass),
+    `input_shapes`, `output_shapes` (rows of `shapes`; of the first output only), `float_ops` and
+    `output_bytes` (NaN: not known), and `bytes`, `peak_bytes`, `residual_bytes` (NaN where memory
+    was not recorded)."""
+    layers: "pd.DataFrame"
+    """A row per Keras layer in the place where it was called, and per other part of the work (the
+    optimizer, the input pipeline …): `name`, `kind` (the layer's class), `parent` (-1: none)."""
     shapes: "pd.DataFrame"
-    """A row per distinct shapes of inputs: `inputs`, such as `("32x64", "64x128")`."""
+    """A row per distinct list of shapes: `shapes`, such as `("32x64", "64x128")`."""
     allocations: "pd.DataFrame"
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
@@ -56,6 +62,10 @@ class Profile:
     """A row per thread or stream that ran ops: `name`, `device`."""
     steps: "pd.DataFrame"
     """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
+    traces: "pd.DataFrame"
+    """A row per call that built the graph of a tf.function: `function`, `count` (how often that
+    function has been traced by then), `step` (-1: in none), `start_micros`, `micros`, `changed`
+    (against the trace before, where it can be told)."""
     spent: "pd.DataFrame"
     """A row per thing the cell's own thread spent time on: `category`, `ns`; the sum is the wall
     time."""
@@ -104,6 +114,10 @@ class Profile:
     def code(self, **options: object) -> "View":
         """Show the tree of the Python lines that made or ran the ops."""
         return self.view("code", **options)
+
+    def layer(self, **options: object) -> "View":
+        """Show the tree of Keras layers, and what else trains or feeds the model."""
+        return self.view("layer", **options)
 
     def summary(self) -> "pd.DataFrame":
         """Tell where the cell's wall time went, on its own thread: `category, micros, percent`.

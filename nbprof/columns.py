@@ -7,7 +7,6 @@ all read from `COLUMNS`, which stands in the order of tfprof's legend.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from nbprof.errors import NbprofError
 from nbprof.units import format_bytes, format_count, format_micros
 
 
@@ -35,8 +34,6 @@ class Column:
     """What it writes behind the pair of numbers in tree views."""
     leads_trees: bool = False
     """Whether tree views have it before all others."""
-    views: tuple[str, ...] = ()
-    """The views that have it; none named, all do."""
     no_share_of_zero: bool = False
     """Whether the op view prints both shares as 0 beside a zero, as tfprof does for bytes."""
 
@@ -70,6 +67,15 @@ COLUMNS = {
             no_share_of_zero=True,
         ),
         Column(
+            "output_bytes",
+            "output bytes",
+            "the size of the op's outputs, also of those that it only handed on or wrote over an "
+            "input, summed over all runs",
+            ("output_bytes",),
+            format_bytes,
+            no_share_of_zero=True,
+        ),
+        Column(
             "micros",
             "total execution time",
             "time the op ran, cpu_micros + accelerator_micros, summed over all runs; "
@@ -94,6 +100,17 @@ COLUMNS = {
             format_micros,
         ),
         Column(
+            "params",
+            "# parameters",
+            "elements of the variables that the cell's functions, layers and graphs hold, those of "
+            "optimizers and metrics among them; op types tell the trainable ones",
+            ("params",),
+            format_count,
+            unit=" params",
+            tree_unit=" params",
+            leads_trees=True,
+        ),
+        Column(
             "float_ops",
             "# float_ops",
             "float operations by TensorFlow's registered formulas on the shapes of each run, "
@@ -103,6 +120,16 @@ COLUMNS = {
             unit=" float_ops",
             tree_unit=" flops",
             leads_trees=True,
+        ),
+        Column(
+            "device",
+            "assigned devices",
+            "where the op ran",
+        ),
+        Column(
+            "op_types",
+            "op types",
+            "the op's type, its device, and _trainable_variables for what a model learns",
         ),
         Column(
             "occurrence",
@@ -116,9 +143,7 @@ COLUMNS = {
         Column(
             "input_shapes",
             "input shapes",
-            "the shapes of the inputs with which the op ran, and how often and how long with each; "
-            "in the op view only",
-            views=("op",),
+            "the shapes of the inputs with which the op ran, and how often and how long with each",
         ),
     )
 }
@@ -126,28 +151,16 @@ COLUMNS = {
 METRICS = tuple(column.name for column in COLUMNS.values() if column.metrics)
 """The columns that are numbers: those one can sort by and set a minimum for."""
 
-NOT_YET = (
-    *("output_bytes", "params"),
-    *("tensor_value", "device", "op_types"),
-)
+NOT_YET = ("tensor_value",)
 """tfprof's columns that nbprof does not have yet; naming one is refused in a sentence."""
 
 
 def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
-    """List the selected columns and those they bring, each once, in the view's legend order.
-
-    A column that the view does not have is refused.
-    """
+    """List the selected columns and those they bring, each once, in the view's legend order."""
     wanted = set(names)
     for name in tuple(wanted):
         wanted.update(COLUMNS[name].brings)
     chosen = [column for column in COLUMNS.values() if column.name in wanted]
-    for column in chosen:
-        if column.views and view not in column.views:
-            raise NbprofError(
-                f"-select {column.name} works in the {' and '.join(column.views)} view only, "
-                "for now."
-            )
-    if view != "op":
+    if view not in ("op", "code"):
         chosen.sort(key=lambda column: not column.leads_trees)
     return tuple(chosen)

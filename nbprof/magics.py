@@ -21,7 +21,6 @@ from IPython.core.magic import (
 )
 
 from nbprof.cell import compile_cell, is_the_cell, leave_like_bare, number
-from nbprof.columns import selected
 from nbprof.errors import NbprofError
 from nbprof.options import NOT_YET as OPTIONS_NOT_YET
 from nbprof.options import OPTIONS, ViewOptions, lookup, suggest
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 
 MAGIC = "tfprof"
 COMMANDS = (f"%{MAGIC}", f"%%{MAGIC}")
-VIEWS = ("op", "scope", "code")
-NOT_YET = ("graph", "layer", "advise", "set", "explore", "from")
+VIEWS = ("op", "scope", "code", "layer")
+NOT_YET = ("graph", "advise", "set", "explore", "from")
 HELP = ("help", "h")
 OWN_FLAGS = {
     "o": ("NAME", "bind the View to this name and still show it"),
@@ -156,7 +155,6 @@ def parse_line(line: str) -> Request:
     given = _pair_up(words)
     own = {flag: given.pop(flag) for flag in OWN_FLAGS if flag in given}
     options = ViewOptions.parse(given)
-    selected(options.select, view)  # refused before the cell runs, not after
     return Request(
         view,
         options,

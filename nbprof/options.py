@@ -138,7 +138,6 @@ OPTIONS = {
 }
 
 NOT_YET = (
-    *(f"min_{name}" for name in COLUMNS_NOT_YET[:2]),
     *(f"{verb}_name_regexes" for verb in ("start", "trim", "show", "hide")),
     *("account_type_regexes", "account_displayed_op_only", "output"),
 )

@@ -55,8 +55,8 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
     ("line", "sentence"),
     [
         ("-orderby micros", "there is no option -orderby; did you mean -order_by?"),
-        ("ops", "there is no view 'ops'; there is op, scope, code."),
-        ("graph", "nbprof does not have 'graph' yet; there is op, scope, code."),
+        ("ops", "there is no view 'ops'; there is op, scope, code, layer."),
+        ("graph", "nbprof does not have 'graph' yet; there is op, scope, code, layer."),
         ("-limit soon", "-limit takes a number of seconds above 0, not 'soon'."),
         ("-trim_name_regexes x", "-trim_name_regexes is an option of tfprof"),
         ("-max_depth", "-max_depth needs a value behind it."),
@@ -66,7 +66,6 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
         ("-o __builtins__", "-o takes a Python name of your own"),
         ("-q scope", "a view comes before the options: %%tfprof scope"),
         ("help", "%tfprof? prints the help."),
-        ("code -select input_shapes", "-select input_shapes works in the op view only, for now."),
         ("--help", "%tfprof? prints the help."),
         ("-q=1", "-q takes no value."),
         ("-light=1", "-light takes no value."),

@@ -22,7 +22,8 @@ def function(*nodes, arguments=(), **calls):
     }
     return SimpleNamespace(
         node_def=[
-            SimpleNamespace(name=name, attr=called.get(name, {})) for name in (*nodes, *called)
+            SimpleNamespace(name=name, op="Op", device="", input=(), attr=called.get(name, {}))
+            for name in (*nodes, *called)
         ],
         signature=SimpleNamespace(input_arg=[SimpleNamespace(name=name) for name in arguments]),
     )
@@ -89,7 +90,7 @@ def test_an_argument_that_looks_like_a_call_is_a_node():
 
 def test_a_case_is_followed_into_the_branch_that_ran():
     listed = attribute("first_1", "second_2", listed=True)
-    case = SimpleNamespace(name="case", attr={"branches": listed})
+    case = SimpleNamespace(name="case", op="Case", device="", input=(), attr={"branches": listed})
     library = {
         "__inference_f_1": SimpleNamespace(
             node_def=[case], signature=SimpleNamespace(input_arg=[])

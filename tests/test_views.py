@@ -186,11 +186,6 @@ def test_input_shapes_are_printed_as_tfprof_does():
     assert second == "input_type: 0:2x2,\t1:unknown\t(run*3|defined*1)\texec_time: 6us"
 
 
-def test_input_shapes_are_refused_where_they_are_not_there_yet():
-    with pytest.raises(NbprofError, match="input_shapes works in the op view only"):
-        SHAPED.scope(select="input_shapes")
-
-
 TWO_STEPS = profile(
     node("a", "A", micros=10, size=100, runs=2, step=0),
     node("a", "A", micros=20, size=300, runs=1, step=1),

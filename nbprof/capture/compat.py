@@ -6,13 +6,16 @@ each function then says what is lost instead of failing.
 
 import ctypes
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
+
+from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, Variable
 
 IDLE, DEFAULT_LEVEL, EVERY_RUN_LEVEL = -1, 2, 3
 """Values of TensorFlow's trace level: no session, a session, every op run of it."""
@@ -22,6 +25,19 @@ ABSL_RELEASES = ("20260107", "20250814", "20250512", "20250127", "20240722", "20
 
 HARDWARE_TRACES = (b"\x08\x02", b"\x08\x03")
 """How a serialized RunOptions begins whose trace_level makes Session.run start a profiler."""
+
+
+PARTS = {
+    "keras.src.optimizers": OPTIMIZER,
+    "tensorflow.python.training.optimizer": OPTIMIZER,
+    "keras.src.metrics": METRICS,
+    "keras.src.losses": LOSS,
+    "tensorflow.python.eager.backprop": BACKWARD,
+}
+"""Which parts of the work these modules do."""
+
+BYTES_OF_STRING = 24
+"""What a string takes in a tensor, its text elsewhere."""
 
 
 def installed() -> bool:
@@ -157,11 +173,13 @@ def _log_level() -> tuple[Callable[[], int], Callable[[int], None]] | None:
 
 
 @contextmanager
-def watch_profilers(give_way: Callable[[str], None]) -> Iterator[None]:
+def watch_sessions(
+    give_way: Callable[[str], None], about_to_run: Callable[[Any], None]
+) -> Iterator[None]:
     """Call `give_way(name)` before code in the block starts a TensorFlow profiler of its own.
 
-    Both hooks return before the user's profiler does anything, so that none of nbprof's frames
-    stands in a traceback of the user's.
+    `about_to_run(graph)` is called before a v1 session runs. All hooks return before TensorFlow
+    does anything, so that none of nbprof's frames stands in a traceback of the user's.
     """
     from tensorflow.python.client import session
     from tensorflow.python.profiler.internal import _pywrap_profiler
@@ -178,9 +196,15 @@ def watch_profilers(give_way: Callable[[str], None]) -> Iterator[None]:
             give_way("a Session.run with FULL_TRACE")
         return c_api.TF_NewBufferFromString(data)
 
+    def extend_and_tell(handle: Any) -> None:
+        about_to_run(sys._getframe(1).f_locals["self"].graph)
+        c_api.ExtendSession(handle)
+
     # A copy of the module for session.py alone: elsewhere other messages begin with those bytes.
     watched = ModuleType(c_api.__name__)
-    watched.__dict__.update(vars(c_api), TF_NewBufferFromString=new_buffer_after_ours)
+    watched.__dict__.update(
+        vars(c_api), TF_NewBufferFromString=new_buffer_after_ours, ExtendSession=extend_and_tell
+    )
     try:
         _pywrap_profiler.ProfilerSession = new_session_after_ours
         session.tf_session = watched
@@ -266,6 +290,42 @@ def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any,
     return tuple(shapes)
 
 
+def tensor_bytes(given: Any) -> int:
+    """Give the size of what a dispatcher returned: a tensor, a list of them, or nothing."""
+    if type(given) is _eager_tensor():
+        return int(given._num_elements()) * element_size(given._datatype_enum())
+    return sum(map(tensor_bytes, given)) if type(given) is list else 0
+
+
+@cache
+def element_size(number: int) -> int:
+    """Give the bytes of an element of a type; handles of resources have none of their own."""
+    from tensorflow.python.framework import dtypes
+
+    if number in (dtypes.resource.as_datatype_enum, dtypes.variant.as_datatype_enum):
+        return 0
+    if number == dtypes.string.as_datatype_enum:
+        return BYTES_OF_STRING
+    return int(dtypes.as_dtype(number).size)
+
+
+def is_layer_call(code: CodeType) -> bool:
+    """Tell whether this is the method through which every Keras layer is called."""
+    keras = sys.modules.get("keras")
+    return hasattr(keras, "layers") and code is _layer_call(keras)
+
+
+def part_of_module(module: str) -> str:
+    """Say which part of the work besides layers a module does, or give an empty text."""
+    return next((part for prefix, part in PARTS.items() if module.startswith(prefix)), "")
+
+
+@cache
+def _layer_call(keras: Any) -> CodeType | None:
+    # What stands in the class is a wrapper of Keras', whose code many methods share.
+    return getattr(inspect.unwrap(keras.layers.Layer.__call__), "__code__", None)
+
+
 @cache
 def function_size(name: str) -> int:
     """Count the nodes of a function and of those it calls."""
@@ -310,6 +370,67 @@ def function_def(name: str) -> Any:
         return context.context().get_function_def(name)
     except errors.NotFoundError:
         return None
+
+
+def dataset_functions() -> list[str]:
+    """List the functions that tf.data made of the user's."""
+    from tensorflow.python.eager import context
+
+    if not _has_context():
+        return []
+    names = context.context().list_function_names()
+    return sorted(name for name in names if name.startswith("__inference_Dataset_"))
+
+
+def graph_as_function(graph: Any) -> Any:
+    """Give the nodes of a v1 graph as a FunctionDef whose arguments are its variables."""
+    from tensorflow.core.framework.function_pb2 import FunctionDef
+
+    function = FunctionDef(node_def=graph.as_graph_def().node)
+    for node in function.node_def:
+        if node.op in VARIABLE_OPS:
+            function.signature.input_arg.add(name=node.name)
+    return function
+
+
+def functions_of_graph(graph: Any) -> dict[str, Any]:
+    """Give the FunctionDefs in the library of a v1 graph, by name."""
+    return {function.signature.name: function for function in graph.as_graph_def().library.function}
+
+
+def graph_stacks(graph: Any) -> bytes:
+    """Give the GraphDebugInfo of a v1 graph."""
+    from tensorflow.python.util import tf_stack
+
+    builder = tf_stack.GraphDebugInfoBuilder()
+    for operation in graph.get_operations():
+        if operation.traceback is not None:
+            builder.AccumulateStackTrace("", operation.name, operation.traceback)
+    return bytes(builder.Build().SerializeToString())
+
+
+VARIABLE_OPS = frozenset(("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp"))
+
+
+def graph_variables(graph: Any) -> list[Variable]:
+    """List the variables of a v1 graph."""
+    trainable = {variable.op.name for variable in graph.get_collection("trainable_variables")}
+    found = []
+    for operation in graph.get_operations():
+        if operation.type in VARIABLE_OPS:
+            shape = operation.get_attr("shape")
+            dims = tuple(dimension.size for dimension in shape.dim)
+            known = not shape.unknown_rank and all(size >= 0 for size in dims)
+            found.append(
+                Variable(
+                    operation.name,
+                    dims if known else None,
+                    operation.name in trainable,
+                    itemsize=int(operation.get_attr("dtype").size),
+                    op_type=operation.type,
+                )
+            )
+    return found
 
 
 def _has_context() -> bool:

@@ -13,14 +13,21 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from nbprof.capture import compat
-from nbprof.capture.capture import DispatchLog, Stack
+from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
+from nbprof.capture.objects import CalledLayer
 
 FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy", "contextlib", "functools"))
 """Packages whose frames are not the user's."""
+
+LAYER_CALL = "call of a Keras layer"
+PARTS = (OPTIMIZER, METRICS, LOSS, BACKWARD)
+LAYER, PART = -1, -2
+"""Instead of a code object: what follows is the number of a layer, or of one of PARTS."""
 
 BOTTOM = frozenset(("nbprof", "IPython"))
 """Packages that run the user's code: the stack ends where they begin."""
@@ -32,12 +39,18 @@ class DispatchWatch:
     def __init__(self) -> None:
         self.counts: dict[str | bytes, int] = {}
         """How often each op or function was called so far."""
-        # Start, end, thread, site, shapes of each call, flat: objects would set off the collector.
+        # Start, end, thread, site, shapes, bytes given of each call, flat: objects would set off
+        # the collector.
         self._calls = array("q")
         # Keyed by id, for Python computes the hash of a code object anew each time, and slowly.
         self._codes: dict[int, tuple[CodeType, str]] = {}
         self._sites: dict[tuple[int, ...], int] = {}
         self._shapes: dict[tuple[Any, ...], int] = {}
+        self.layers: list[CalledLayer] = []
+        """The Keras layers that were called."""
+        self._layer_number: dict[int, int] = {}
+        self.read: dict[int, ref[Any]] = {}
+        """The handles of the variables that were read, by their ids."""
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
@@ -45,36 +58,44 @@ class DispatchWatch:
 
     def log(self) -> DispatchLog:
         """Give the calls as a value."""
-        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 5).T
-        start_ns, end_ns, thread, site, shape = calls
+        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 6).T
+        start_ns, end_ns, thread, site, shape, given = calls
         sites = tuple(map(self._stack, self._sites))
-        return DispatchLog(sites, start_ns, end_ns, thread, site, tuple(self._shapes), shape)
+        inside = tuple(map(_inside, self._sites))
+        shapes = tuple(self._shapes)
+        return DispatchLog(sites, start_ns, end_ns, thread, site, shapes, shape, given, inside)
 
     def _stack(self, site: tuple[int, ...]) -> Stack:
-        codes = (self._codes[key][0] for key in site[::2])
-        frames = [
-            (code.co_filename, _line(code, instruction), code.co_name)
-            for code, instruction in zip(codes, site[1::2], strict=True)
-        ]
+        frames = []
+        for key, instruction in zip(site[::2], site[1::2], strict=True):
+            if key not in (LAYER, PART):
+                code = self._codes[key][0]
+                frames.append((code.co_filename, _line(code, instruction), code.co_name))
         return tuple(reversed(frames))
 
     def _recorded(self, dispatch: Callable[..., Any], op_place: int | None) -> Any:
         """Wrap one of TensorFlow's dispatch functions; `op_place` is where it is told the op."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
-        shapes, shapes_of = self._shapes, compat.input_shapes
+        shapes, shapes_of, size_of = self._shapes, compat.input_shapes, compat.tensor_bytes
+        read = self.read
 
         def record(*arguments: Any) -> Any:
             __tracebackhide__ = True
             op = "_EagerConst" if op_place is None else arguments[op_place]
             counts[op] = counts.get(op, 0) + 1
+            if op == "ReadVariableOp" and id(handle := arguments[3]) not in read:
+                read[id(handle)] = ref(handle)
+            given = None
             start = clock()
             try:
-                return dispatch(*arguments)
+                given = dispatch(*arguments)
+                return given
             finally:
                 end = clock()
                 shape = shapes.setdefault(shapes_of(arguments, op_place), len(shapes))
-                calls.extend((start, end, thread(), self._site(frame(1)), shape))
+                site = self._site(frame(1))
+                calls.extend((start, end, thread(), site, shape, size_of(given)))
 
         return record
 
@@ -86,14 +107,40 @@ class DispatchWatch:
             key = id(code)
             known = self._codes.get(key)
             if known is None:
-                package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-                known = self._codes[key] = (code, package)
+                module = str(frame.f_globals.get("__name__", ""))
+                known = self._codes[key] = (code, _kind_of(code, module))
             if known[1] in BOTTOM:
                 break
-            if known[1] not in FRAMEWORKS:
+            if known[1] == LAYER_CALL:
+                site += (LAYER, self._layer(frame.f_locals.get("self")))
+            elif known[1] in PARTS:
+                site += (PART, PARTS.index(known[1]))
+            elif known[1] not in FRAMEWORKS:
                 site += (key, frame.f_lasti)
             frame = frame.f_back
         return self._sites.setdefault(tuple(site), len(self._sites))
+
+    def _layer(self, layer: Any) -> int:
+        """Number a layer; one that took the place of a dead one in memory is another."""
+        number = self._layer_number.get(id(layer))
+        if number is None or self.layers[number].alive() is not layer:
+            number = self._layer_number[id(layer)] = len(self.layers)
+            self.layers.append(CalledLayer(ref(layer), layer.name, type(layer).__name__))
+        return number
+
+
+def _kind_of(code: CodeType, module: str) -> str:
+    """Say what a frame of this code stands for: a part of the work, else its package."""
+    if compat.is_layer_call(code):
+        return LAYER_CALL
+    return compat.part_of_module(module) or module.partition(".")[0]
+
+
+def _inside(site: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
+    """Give the layers that a site was called in, the outermost first, and the innermost part."""
+    pairs = list(zip(site[::2], site[1::2], strict=True))
+    part = next((PARTS[number] for key, number in pairs if key == PART), "")
+    return tuple(number for key, number in pairs if key == LAYER)[::-1], part
 
 
 def _line(code: CodeType, instruction: int) -> int:

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock, RLock
@@ -10,8 +10,10 @@ from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.budget import Budget
-from nbprof.capture.capture import CALLING_THREAD, Capture
+from nbprof.capture.capture import CALLING_THREAD, Capture, Model
 from nbprof.capture.dispatch import DispatchWatch
+from nbprof.capture.objects import find_model
+from nbprof.capture.sessions import SessionWatch
 from nbprof.errors import NbprofError
 from nbprof.units import format_seconds
 
@@ -54,6 +56,7 @@ class Recorder:
         self._session: Any = None
         self._kept: list[Any] = []
         self._watch = DispatchWatch()
+        self._sessions = SessionWatch()
         self._paused_ns = 0
         self._traced_ns = 0
         self._has_memory = False
@@ -104,12 +107,15 @@ class Recorder:
             wall_ns,
             self._cost_ns,
             self._function_def,
+            compat.dataset_functions,
             tuple(self._notes),
             self._has_memory,
             self._function_stacks,
             self._watch.log(),
             self._cells,
             min(self._traced_ns, wall_ns) if self._trace is not None else 0,
+            self._sessions.log(),
+            self._model,
         )
 
     def _import_tensorflow(self) -> bool:
@@ -152,7 +158,9 @@ class Recorder:
             raise NbprofError(_refusal("another TensorFlow profiler session")) from error
         self._folder = Path(folder)
         self._how = f"TensorFlow {compat.version()} trace, {self._set_level()}"
-        self._cleanup.enter_context(compat.watch_profilers(self._give_way))
+        self._cleanup.enter_context(
+            compat.watch_sessions(self._give_way, self._sessions.about_to_run)
+        )
         self._kept = self._cleanup.enter_context(compat.keep_functions())
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
@@ -214,10 +222,17 @@ class Recorder:
     # These are methods, so that whoever may still ask keeps self._kept, the functions, alive.
 
     def _function_def(self, name: str) -> Any:
-        return compat.function_def(name)
+        return self._sessions.function_def(name) or compat.function_def(name)
 
     def _function_stacks(self, name: str) -> bytes | None:
-        return compat.function_stacks(name)
+        return self._sessions.stacks(name) or compat.function_stacks(name)
+
+    def _model(self, functions: Collection[str]) -> Model:
+        model = Model()
+        watch = self._watch
+        if watch.read or watch.layers or any(name.startswith("__") for name in functions):
+            model = find_model(functions, watch.read, watch.layers)
+        return self._sessions.add_variables(model)
 
 
 def _refusal(running: str) -> str:

@@ -63,7 +63,7 @@ def report(view: "View") -> str:
 def _header(view: "View") -> Iterator[str]:
     yield '<th scope="col">node name</th>'
     for column in view.columns:
-        pair = "<br><small>self / total</small>" if view.is_tree else ""
+        pair = "<br><small>self / total</small>" if view.is_tree and column.metrics else ""
         name = escape(title(view, column))
         yield f'<th scope="col" title="{escape(column.help)}">{name}{pair}</th>'
 
@@ -76,14 +76,21 @@ def _row(view: "View", row: dict[Any, Any]) -> str:
     cells = (_tree_cell(column, row, tops) for column in view.columns)
     indent = "&nbsp;" * 4 * row["depth"]
     short = row["name"] if view.name == "code" else row["name"].rpartition("/")[2]
-    source = f" <small><code>{escape(row['source'])}</code></small>" if row.get("source") else ""
-    name = f"{indent}{escape(short)}{source}"
+    beside = f" <small><code>{escape(row['source'])}</code></small>" if row.get("source") else ""
+    beside += f" <small>{escape(row['kind'])}</small>" if row.get("kind") else ""
+    name = f"{indent}{escape(short)}{beside}"
     return f'<tr><td title="{escape(row["name"])}">{name}</td>{"".join(cells)}</tr>'
 
 
-def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
+def _label(column: "Column", row: dict[Any, Any]) -> str:
     if column.name == "input_shapes":
         return f"<td>{'<br>'.join(map(_shapes, row['input_shapes'][:MAX_SHAPES]))}</td>"
+    return f"<td>{escape(row[column.name])}</td>"
+
+
+def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
+    if not column.metrics:
+        return _label(column, row)
     if len(column.metrics) == 2:
         return f"<td>{'|'.join(plain_count(row[metric]) for metric in column.metrics)}</td>"
     (metric,) = column.metrics
@@ -96,12 +103,15 @@ def _shapes(entry: dict[str, Any]) -> str:
 
 
 def _tree_cell(column: "Column", row: dict[Any, Any], root: Any) -> str:
+    if not column.metrics:
+        return _label(column, row)
     pairs = (_self_and_total(column, metric, row) for metric in column.metrics)
     if len(column.metrics) == 2:
         return f"<td>{' | '.join(pairs)}</td>"
     whole = root[f"total_{column.metrics[0]}"]
     share = 100 * row[f"total_{column.metrics[0]}"] / whole if whole else 0.0
-    return _bar(next(pairs), share)
+    shape = f"<small>{escape(row['shape'])}</small> " if row.get("shape") else ""
+    return _bar(f"{shape if column.name == 'params' else ''}{next(pairs)}", share)
 
 
 def _self_and_total(column: "Column", metric: str, row: dict[Any, Any]) -> str:

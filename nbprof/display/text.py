@@ -19,6 +19,8 @@ DOC = {
     "row and all rows below it, and by the row's own share",
     "code": "ops are placed under the line of Python that made or ran them; each number is the "
     "line's own, then the total with the lines it called",
+    "layer": "ops are placed in the Keras layer that they are a part of, forward and backward "
+    "apart; each number is the row's own, then the total with everything below it",
     "scope": "nodes are placed by the parts of their names; each number is the row's own, "
     "then the total with everything below it",
 }
@@ -51,19 +53,22 @@ def title(view: "View", column: "Column") -> str:
 
 def _op_rows(view: "View") -> Iterator[str]:
     for row in view.frame.to_dict("records"):
-        cells = (_op_cell(column, row) for column in view.columns if column.metrics)
+        shown = (column for column in view.columns if column.name != "input_shapes")
+        cells = (_op_cell(column, row) for column in shown)
         yield f"{row['name']:<25}" + ", ".join(cells)
         if "input_shapes" in row:
             yield from ("", *map(_shapes_line, row["input_shapes"]), "")
 
 
 def _shapes_line(entry: dict[str, Any]) -> str:
-    shapes = ",\t".join(f"{place}:{shape}" for place, shape in enumerate(entry["shapes"]))
+    shapes = ",\t".join(_placed(entry["shapes"]))
     counts = f"(run*{entry['run_count']}|defined*{entry['defined_count']})"
     return f"input_type: {shapes}\t{counts}\texec_time: {format_micros(entry['micros'])}"
 
 
 def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
+    if not column.metrics:
+        return str(row[column.name])
     if len(column.metrics) == 2:
         return "|".join(plain_count(row[metric]) for metric in column.metrics).rjust(10)
     (metric,) = column.metrics
@@ -83,11 +88,26 @@ def plain_count(count: float) -> str:
 
 def _tree_rows(view: "View") -> Iterator[str]:
     for row in view.frame.to_dict("records"):
-        cells = ", ".join(
-            "|".join(tree_cell(column, metric, row) for metric in column.metrics) + column.tree_unit
-            for column in view.columns
-        )
+        cells = ", ".join(cell for column in view.columns for cell in _tree_cells(column, row))
         yield f"{'  ' * row['depth']}{row['name']} ({cells})"
+
+
+def _tree_cells(column: "Column", row: dict[Any, Any]) -> Iterator[str]:
+    """Write the cells of a column: a variable's shape comes before its params."""
+    if column.name == "input_shapes":
+        yield "|".join(_placed(row["input_shapes"][0]["shapes"])) if row["input_shapes"] else ""
+    elif not column.metrics:
+        if row[column.name] or column.name != "device":
+            yield row[column.name]
+    else:
+        if column.name == "params" and row["shape"]:
+            yield row["shape"]
+        pairs = "|".join(tree_cell(column, metric, row) for metric in column.metrics)
+        yield pairs + column.tree_unit
+
+
+def _placed(shapes: list[str]) -> Iterator[str]:
+    return (f"{place}:{shape}" for place, shape in enumerate(shapes))
 
 
 def tree_cell(column: "Column", metric: str, row: dict[Any, Any]) -> str:

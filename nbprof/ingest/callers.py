@@ -8,17 +8,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE, Rows
 
 if TYPE_CHECKING:
+    from nbprof.capture.capture import SessionLog
     from nbprof.ingest.host import HostEvents
     from nbprof.ingest.steps import Steps
 
-NOWHERE, PIPELINE, SESSION, UNKNOWN = 0, -1, -2, -3
-"""Beside functions, which are rows of `strings`: what eager ops, input pipelines and session graphs
-belong to, and where it cannot be told."""
+NOWHERE, PIPELINE, UNKNOWN, SESSION, CAPTURED = 0, -1, -2, -3, -4
+"""Beside functions, which are rows of `strings`: what eager ops and input pipelines belong to, and
+where it cannot be told. From SESSION down, every other number is a graph that sessions run; from
+CAPTURED down, every other is a function that an input pipeline runs, known by its nodes only."""
+EVERY_OTHER = 2
+
+
+def number_below(group: int, first: int) -> int | None:
+    """Give the number of a graph or function counted from `first` down, None for other groups."""
+    number, rest = divmod(first - group, EVERY_OTHER)
+    return number if number >= 0 and not rest else None
+
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,50 +42,81 @@ class Callers:
     step: Rows
 
 
-def find_callers(host: "HostEvents", steps: "Steps", event: Rows) -> Callers:
-    """Tell for whom each event's executor worked."""
-    ids = _Ids(host, steps)
+def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows) -> Callers:
+    """Tell for whom each event's executor worked; `sessions` as `session_groups` gives them."""
+    ids = _Ids(host, steps, sessions)
     executor = host.inside(host.of(Kind.PROCESS))
     own_id = np.where(executor != NONE, ids.of_event[executor], host.number("step_id"))[event]
-    place = ids.find(own_id)
+    place = ids.find(own_id, host.start[event])
     # Work without such an id is done where it is asked for: constants are folded when a function
     # or session is first prepared, the graph of a dataset is run by the op that starts it.
-    here = _around(host, Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED)
+    here = _around(host, sessions, Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED)
     inline = here[np.where(executor != NONE, executor, np.arange(len(host.row)))[event]]
-    return Callers(
-        np.where(place != NONE, ids.function[place], inline),
-        np.where(place != NONE, ids.step[place], NONE),
-    )
+    function = np.where(place != NONE, ids.function[place], inline)
+    captured = (function == PIPELINE) & (place != NONE)
+    names = host.space.name[host.row[event[captured]]].astype(np.int64)
+    function[captured] = CAPTURED - EVERY_OTHER * _same_nodes(place[captured], names)
+    return Callers(function, np.where(place != NONE, ids.step[place], NONE))
+
+
+def _same_nodes(run: Rows, name: Ints) -> Rows:
+    """Number runs by the set of names that ran in them: equal sets, equal numbers."""
+    pairs = np.unique(np.stack((run, name)), axis=1)
+    drawn = np.random.default_rng(0).integers(1, 2**62, int(name.max(initial=0)) + 1)
+    runs, which = np.unique(run, return_inverse=True)
+    mixed = np.zeros(len(runs), dtype=np.int64)
+    np.add.at(mixed, np.searchsorted(runs, pairs[0]), drawn[pairs[1]])
+    numbers: Rows = np.unique(mixed, return_inverse=True)[1][which]
+    return numbers
 
 
 class _Ids:
     """The runs of functions and sessions, by their ids; the last entry stands for NONE."""
 
-    def __init__(self, host: "HostEvents", steps: "Steps") -> None:
+    def __init__(self, host: "HostEvents", steps: "Steps", sessions: Rows) -> None:
         self.of_event = host.number("id")
         run = np.flatnonzero(host.of(Kind.FUNCTION_RUN, Kind.SESSION_RUN, Kind.CAPTURED))
-        run = run[np.argsort(self.of_event[run], kind="stable")]
-        self._id = self.of_event[run]
-        around = _around(host, Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED, Kind.PROCESS)[run]
+        self._id, self._start = self.of_event[run], host.start[run]
+        callers = (Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED, Kind.PROCESS)
+        around = _around(host, sessions, *callers)[run]
         kind = host.kind[run]
-        function = np.where(kind == Kind.SESSION_RUN, SESSION, around)
+        function = np.where(kind == Kind.SESSION_RUN, sessions[run], around)
         self.function = np.append(np.where(kind == Kind.CAPTURED, PIPELINE, function), UNKNOWN)
         self.step = np.append(steps.step_of_event[run], NONE)
         # A function called by an op belongs to the step of the op's executor.
         executor = host.inside(host.of(Kind.PROCESS))[run]
-        outer = self.find(np.where(executor != NONE, self.of_event[executor], NONE))
+        outer_id = np.where(executor != NONE, self.of_event[executor], NONE)
+        outer = self.find(outer_id, host.start[run])
         for _ in range(4):
             self.step = np.where(self.step != NONE, self.step, self.step[np.append(outer, NONE)])
 
-    def find(self, ids: Rows) -> Rows:
-        """Find the run that has each id, or NONE; -1 is no id but TensorFlow's word for none."""
-        if not len(self._id):
-            return np.full(len(ids), NONE)
-        place = np.minimum(np.searchsorted(self._id, ids), len(self._id) - 1)
-        return np.where((self._id[place] == ids) & (ids != NONE), place, NONE)
+    def find(self, ids: Rows, time: Ints) -> Rows:
+        """Find the last run with each id that had begun by then, or NONE.
+
+        Sessions and input pipelines count their ids from 1, each for themselves. -1 is no id but
+        TensorFlow's word for none.
+        """
+        count = len(self._id)
+        all_ids = np.concatenate((self._id, ids))
+        asked = np.arange(len(all_ids)) >= count
+        order = np.lexsort((asked, np.concatenate((self._start, time)), all_ids))
+        last = np.maximum.accumulate(np.where(asked[order], NONE, np.arange(len(order))))
+        found = np.full(len(all_ids), NONE, dtype=np.intp)
+        found[order] = np.where(last == NONE, NONE, order[last])
+        place = found[count:]
+        same = np.append(self._id, NONE)[place] == ids
+        return np.where(same & (ids != NONE), place, NONE)
 
 
-def _around(host: "HostEvents", *kinds: Kind) -> Rows:
+def session_groups(host: "HostEvents", log: "SessionLog", began_ns: int) -> Rows:
+    """Give each run of a session the group of its graph: that of the last run noted before it."""
+    if not len(log.start_ns):
+        return np.full(len(host.row), SESSION, dtype=np.intp)
+    noted = np.searchsorted(log.start_ns, host.start // 1000 + began_ns, side="right") - 1
+    return SESSION - EVERY_OTHER * log.graph[np.maximum(noted, 0)]
+
+
+def _around(host: "HostEvents", sessions: Rows, *kinds: Kind) -> Rows:
     """Give the function or group of the innermost of these kinds that each event stands in."""
     place = host.inside(host.of(*kinds))
     kind = np.append(host.kind, np.int8(Kind.OTHER))[place]
@@ -84,6 +128,6 @@ def _around(host: "HostEvents", *kinds: Kind) -> Rows:
             (kind == Kind.EAGER) | (kind == Kind.CAPTURED),
             kind == Kind.SESSION_RUN,
         ],
-        [called, PIPELINE, SESSION],
+        [called, PIPELINE, sessions[place]],
         UNKNOWN,
     )

@@ -7,3 +7,12 @@ NAMES = {
     **{19: "float16", 20: "resource", 21: "variant", 22: "uint32", 23: "uint64"},
     **{24: "float8_e5m2", 25: "float8_e4m3fn", 29: "int4", 30: "uint4"},
 }
+
+SIZES = {
+    **dict.fromkeys(("float", "int32", "uint32", "qint32"), 4),
+    **dict.fromkeys(("double", "int64", "uint64", "complex64"), 8),
+    **dict.fromkeys(("half", "bfloat16", "int16", "uint16", "qint16", "quint16"), 2),
+    **dict.fromkeys(("int8", "uint8", "bool", "qint8", "quint8"), 1),
+    **{"complex128": 16, "string": 24},
+}
+"""Bytes of an element, by the names that the shapes in traces have."""

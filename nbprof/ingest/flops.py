@@ -69,9 +69,14 @@ def _broadcast_size(run: Run) -> int:
     """Count the output's elements; a result written over an input is not allocated anew."""
     if run.output is not None:
         return run.out_size
-    longer, shorter = sorted((run.dims(0), run.dims(1)), key=len, reverse=True)
+    return prod(broadcast(run.dims(0), run.dims(1)))
+
+
+def broadcast(one: Dims, other: Dims) -> Dims:
+    """Give the shape of what two shapes make together, element by element."""
+    longer, shorter = sorted((one, other), key=len, reverse=True)
     padded = (1,) * (len(longer) - len(shorter)) + shorter
-    return prod(b if a == 1 else a for a, b in zip(longer, padded, strict=True))
+    return tuple(b if a == 1 else a for a, b in zip(longer, padded, strict=True))
 
 
 def _matmul(run: Run) -> int:

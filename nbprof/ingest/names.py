@@ -7,12 +7,13 @@ of such a name are calls; they are followed here, and the node's own name remain
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-INPUT_PIPELINE, IN_SESSION, NOT_KNOWN = "tf.data", "session", "unknown"
-"""What nodes belong to that are in no tf.function; eager ops belong to "", nowhere."""
+INPUT_PIPELINE, NOT_KNOWN = "tf.data", "unknown"
+"""What nodes belong to that are in no tf.function; eager ops belong to "", nowhere, and those of a
+session to its graph, which is named like a function."""
 
 NUMBERS = ("strides", "ksize")
 
@@ -20,18 +21,32 @@ _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
 _RUNTIME_MADE = re.compile(
     r"(?P<kind>_(?:send|recv|arg|retval)_)(?P<node>.+?)(?P<number>(?:_\d+)+)"
 )
+_HELPER = re.compile(rf"{_RUNTIME_MADE.pattern}|.*_RetVal")
 _TRACED = re.compile(r"__(?:inference|forward|backward)_(?P<name>.*)_\d+")
 _HLO_MODULE = re.compile(r"a(?P<function>_inference_.*_\d+)__.*")
+_OPTIMISED = re.compile(
+    r"(ArithmeticOptimizer/[A-Za-z]+_+|ConstantFolding/|ConstantFoldingCtrl/|/unary_ops_composition$)"
+)
+"""What the optimiser adds to the names of nodes that it makes from others."""
 _ATTRIBUTE = {"then": "then_branch", "else": "else_branch", "cond": "cond", "body": "body"}
 
 
 @dataclass(frozen=True)
 class _Function:
     nodes: frozenset[str]
+    order: tuple[str, ...]
+    """The nodes as they were made."""
     calls: dict[str, dict[str, Sequence[str]]]
     """`{node: {attribute: called functions}}`."""
     numbers: dict[str, dict[str, Sequence[int]]]
     """`{node: {attribute: numbers}}` of the attributes that flops depend on."""
+    arguments: tuple[str, ...]
+    takes: dict[str, dict[int, str]]
+    """`{node: {place among its inputs: argument of the function}}`."""
+    ops: dict[str, str]
+    first_input: dict[str, str]
+    devices: dict[str, str]
+    """`{node: where it was asked to run}`, as far as that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,8 @@ class Resolved:
     node: str
     owner: str
     """The tf.function, or other group, that it belongs to."""
+    origin: str
+    """The node it was made of: the runtime and the optimiser add nodes of their own."""
 
 
 class Functions:
@@ -51,6 +68,42 @@ class Functions:
     def __init__(self, function_def: Callable[[str], Any]) -> None:
         self._function_def = function_def
         self._read: dict[str, _Function | None] = {}
+
+    def resolve_all(
+        self, nodes: Sequence[tuple[str, str, str]], captured: Callable[[], Sequence[str]]
+    ) -> list[Resolved]:
+        """Resolve (function, executed name, op type) one by one.
+
+        Functions that input pipelines run have numbers for names; they are found by their nodes
+        among those that `captured` lists.
+        """
+        ran = defaultdict(set)
+        for function, executed, _ in nodes:
+            if function.startswith(f"{INPUT_PIPELINE}:"):
+                ran[function].add(executed)
+        known = captured() if ran else ()
+        names = {function: self._with_nodes(found, known) for function, found in ran.items()}
+        resolved = []
+        for function, executed, _ in nodes:
+            place = self.resolve(names.get(function) or function, executed)
+            if function in names:
+                owner = f"{INPUT_PIPELINE}:{names[function]}" if names[function] else function
+                place = replace(place, owner=owner)
+            resolved.append(place)
+        return resolved
+
+    def _with_nodes(self, executed: set[str], captured: Sequence[str]) -> str:
+        """Find the only function that has all these nodes, or calls what has them, else ""."""
+        own = {name for name in executed if not _HELPER.fullmatch(name)}
+        found = [name for name in captured if all(self._has(name, node) for node in own)]
+        return found[0] if len(found) == 1 else ""
+
+    def _has(self, function: str, executed: str) -> bool:
+        body = self._body(function)
+        if body is None:
+            return False
+        name = _OPTIMISED.sub("", executed)
+        return name in body.nodes or _longest_call(body, name) is not None
 
     def resolve(self, function: str, executed: str) -> Resolved:
         """Follow the calls in an executed name to the function that defines the node."""
@@ -74,12 +127,70 @@ class Functions:
             function, executed = callee
             if _TRACED.fullmatch(function):
                 owner = function
-        return Resolved(function, executed, owner)
+        return Resolved(function, executed, owner, _OPTIMISED.sub("", executed))
 
     def attributes(self, function: str, node: str) -> dict[str, Sequence[int]]:
         """Give those attributes of a node that its flops depend on."""
         body = self._body(function)
         return body.numbers.get(node, {}) if body else {}
+
+    def device(self, function: str, node: str) -> str:
+        """Give the device that a node was asked to run on, or an empty text."""
+        body = self._body(function)
+        return body.devices.get(node, "") if body else ""
+
+    def fused_from(self, function: str, node: str, op_type: str) -> str:
+        """Find the node of this type that was fused with those after it into `node`."""
+        body = self._body(function)
+        first = node
+        while body and first in body.ops and body.ops[first] != op_type:
+            first = body.first_input.get(first, "")
+        return first if body and first in body.ops else node
+
+    def variables_of_nodes(
+        self, owner: str, arguments: Mapping[str, int]
+    ) -> dict[str, tuple[str, set[int]]]:
+        """Tell for the nodes of a function, loops and branches in it included, what they take.
+
+        `arguments` says which arguments of the function are which variables. Given is, for each
+        node in the order of the function, the function that defines it and the variables.
+        """
+        found: dict[str, tuple[str, set[int]]] = {}
+        waiting = [(owner, dict(arguments))]
+        seen = set()
+        while waiting:
+            function, known = waiting.pop()
+            body = self._body(function)
+            if body is None or function in seen:
+                continue
+            seen.add(function)
+            for node in body.order:
+                taken = body.takes.get(node, {})
+                variables = {known[name] for name in taken.values() if name in known}
+                found.setdefault(node, (function, variables))
+                waiting += self._callees(body, node, taken, known)
+        return found
+
+    def _callees(
+        self, body: "_Function", node: str, taken: Mapping[int, str], known: Mapping[str, int]
+    ) -> Iterator[tuple[str, dict[str, int]]]:
+        """Give the loops and branches that a node runs, with the variables handed to them."""
+        for attribute, names in body.calls.get(node, {}).items():
+            for name in names:
+                callee = self._body(name)
+                if callee is None or _TRACED.fullmatch(name):
+                    continue
+                # The first input of a branch is what decides it.
+                first = 1 if attribute in ("then_branch", "else_branch", "branches") else 0
+                inputs = dict(enumerate(callee.arguments, first))
+                yield (
+                    name,
+                    {
+                        inputs[place]: known[argument]
+                        for place, argument in taken.items()
+                        if place in inputs and argument in known
+                    },
+                )
 
     def _body(self, name: str) -> _Function | None:
         if name not in self._read:
@@ -99,9 +210,23 @@ def _read_function(message: Any) -> _Function:
         node.name: {key: tuple(node.attr[key].list.i) for key in NUMBERS if key in node.attr}
         for node in message.node_def
     }
-    arguments = (argument.name for argument in message.signature.input_arg)
+    arguments = tuple(argument.name for argument in message.signature.input_arg)
+    order = tuple(node.name for node in message.node_def)
+    known = set(arguments)
+    takes = {
+        node.name: {place: name for place, name in enumerate(node.input) if name in known}
+        for node in message.node_def
+    }
     return _Function(
-        frozenset([*(node.name for node in message.node_def), *arguments]), calls, numbers
+        frozenset((*order, *arguments)),
+        order,
+        calls,
+        numbers,
+        arguments,
+        {node: taken for node, taken in takes.items() if taken},
+        {node.name: node.op for node in message.node_def},
+        {node.name: node.input[0].partition(":")[0] for node in message.node_def if node.input},
+        {node.name: node.device for node in message.node_def if node.device},
     )
 
 
@@ -141,8 +266,9 @@ def function_of_module(module: str) -> str:
 
 def short_name(function: str) -> str:
     """Give the Python name of a traced function."""
-    found = _TRACED.fullmatch(function)
-    name = found["name"] if found else function
+    pipeline, colon, captured = function.partition(":")
+    found = _TRACED.fullmatch(captured if colon else function)
+    name = found["name"] if found else pipeline
     return "<lambda>" if name == "_lambda_" else name
 
 
@@ -177,7 +303,7 @@ def _labels(functions: set[str]) -> dict[str, str]:
     return {
         function: short_name(function)
         if names[short_name(function)] == 1
-        else re.sub(r"^__(inference|forward|backward)_", "", function)
+        else re.sub(rf"^({INPUT_PIPELINE}:)?__(inference|forward|backward)_", "", function)
         for function in functions
     }
 

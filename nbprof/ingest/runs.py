@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.capture.capture import session_group
 from nbprof.ingest import callers
 from nbprof.ingest.kinds import Kind, split
-from nbprof.ingest.names import IN_SESSION, INPUT_PIPELINE, NOT_KNOWN, function_of_module
+from nbprof.ingest.names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
 from nbprof.ingest.nesting import NONE, Rows
 
 if TYPE_CHECKING:
@@ -64,11 +65,11 @@ class _Marks:
     waiting: Mask
 
 
-def find_runs(host: "HostEvents", steps: "Steps") -> Runs:
-    """Read the op runs off the host's threads."""
+def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
+    """Read the op runs off the host's threads; `sessions` as `session_groups` gives them."""
     marks = _mark(host)
     event = np.flatnonzero(marks.is_op)
-    found = callers.find_callers(host, steps, event)
+    found = callers.find_callers(host, steps, event, sessions)
     node, nodes = _distinct(host, *_identify(host, event, marks, found.function))
     step = np.where(found.step != NONE, found.step, steps.step_of_event[event])
     step = np.where(step != NONE, step, steps.at(host.start[event]))
@@ -168,15 +169,13 @@ def _distinct(
     host: "HostEvents", group: Rows, name: Rows
 ) -> tuple[Rows, list[tuple[str, str, str]]]:
     """Number the distinct (group, name) pairs and spell them out."""
-    width, lowest = len(host.space.strings), callers.UNKNOWN
+    width, lowest = len(host.space.strings), group.min(initial=0)
     pairs, node = np.unique((group - lowest) * width + name, return_inverse=True)
     return node, [_spell(host, pair // width + lowest, pair % width) for pair in pairs.tolist()]
 
 
 _GROUPS = {
-    callers.NOWHERE: "",
     callers.PIPELINE: INPUT_PIPELINE,
-    callers.SESSION: IN_SESSION,
     callers.UNKNOWN: NOT_KNOWN,
 }
 
@@ -184,7 +183,7 @@ _GROUPS = {
 def _spell(host: "HostEvents", group: int, name: int) -> tuple[str, str, str]:
     """Give function, node and op type; what XLA runs has a name that begins with its function."""
     strings = host.space.strings
-    function = _GROUPS[group] if group in _GROUPS else _decode(strings[group])
+    function = _GROUPS.get(group) or _numbered(group) or _decode(strings[max(group, 0)])
     node, op_type = map(_decode, split(strings[name]))
     if node:
         return function, node, op_type
@@ -195,6 +194,15 @@ def _spell(host: "HostEvents", group: int, name: int) -> tuple[str, str, str]:
     if again:
         return function_of_module(compiled), "/", XLA_CLUSTER
     return function, whole, whole
+
+
+def _numbered(group: int) -> str:
+    """Name a session's graph or a function of an input pipeline; an empty text for others."""
+    graph = callers.number_below(group, callers.SESSION)
+    if graph is not None:
+        return session_group(graph)
+    captured = callers.number_below(group, callers.CAPTURED)
+    return "" if captured is None else f"{INPUT_PIPELINE}:{captured}"
 
 
 def _decode(text: bytes) -> str:

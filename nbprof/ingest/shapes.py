@@ -5,6 +5,7 @@ that of the memory allocated for it. Only distinct combinations are looked at, n
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from nbprof.ingest.flops import Dims, Run, float_ops
 from nbprof.ingest.nesting import NONE, Rows
+from nbprof.ingest.outputs import forwarded_bytes, parse_typed
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import DispatchLog
@@ -43,8 +45,12 @@ class Shaped:
     inputs: Rows
     """Which of `distinct` a run's inputs had."""
     distinct: list[tuple[Dims | None, ...]]
+    outputs: Rows
+    """Which of `distinct` a run's first output had."""
     float_ops: npt.NDArray[np.float64]
     """NaN where the shapes needed are not known."""
+    output_bytes: npt.NDArray[np.float64]
+    """NaN where they are not known."""
 
 
 def find_shapes(
@@ -55,8 +61,12 @@ def find_shapes(
     allocations: "Allocations | None",
     log: "DispatchLog",
     dispatch: Rows,
+    read: Mapping[int, int],
 ) -> Shaped:
-    """Find the input shapes of every run and count its float operations."""
+    """Find the shapes of every run, count its float operations and the bytes of its outputs.
+
+    `read` says how many bytes the variable has that a node reads.
+    """
     strings = host.space.strings
     eager = np.append(log.shape, NONE)[dispatch]
     in_trace = np.where(runs.event == NONE, 0, host.text("shape")[runs.event])
@@ -67,21 +77,63 @@ def find_shapes(
         parse_shapes(strings[text]) if text < len(strings) else log.shapes[text - len(strings)]
         for text in texts.tolist()
     ]
-    distinct = list(dict.fromkeys(spelled))
+    forwarded = _forwarded(strings, runs, in_trace, read)
+    texts, outputs = np.unique(_output_shapes(host, runs, allocations), return_inverse=True)
+    spelled_outputs = [(parse_shape(strings[text]),) for text in texts.tolist()]
+    distinct = list(dict.fromkeys((*spelled, *spelled_outputs)))
     place = {shapes: number for number, shapes in enumerate(distinct)}
     inputs = np.array([place[shapes] for shapes in spelled], dtype=np.intp)[inputs]
-    outputs = _output_shapes(host, runs, allocations)
+    outputs = np.array([place[shapes] for shapes in spelled_outputs], dtype=np.intp)[outputs]
 
-    width, height = max(len(distinct), 1), len(strings)
-    keys, which = np.unique((runs.node * width + inputs) * height + outputs, return_inverse=True)
+    width = max(len(distinct), 1)
+    keys, which = np.unique((runs.node * width + inputs) * width + outputs, return_inverse=True)
     counted = np.empty(len(keys))
     for row, key in enumerate(keys.tolist()):
-        rest, output = divmod(key, height)
+        rest, output = divmod(key, width)
         node, shapes = divmod(rest, width)
         attributes = functions.attributes(resolved[node].function, resolved[node].node)
-        ran = Run(distinct[shapes], parse_shape(strings[output]), attributes)
+        ran = Run(distinct[shapes], distinct[output][0], attributes)
         counted[row] = float_ops(runs.nodes[node][2], ran)
-    return Shaped(inputs, distinct, np.where(runs.is_run, counted[which], 0.0))
+    allocated = _allocated_outputs(host, runs, allocations)
+    returned = np.append(log.output_bytes, NONE)[dispatch]
+    output_bytes = np.where(np.isnan(allocated), forwarded, allocated)
+    output_bytes = np.where(returned != NONE, returned, output_bytes)
+    return Shaped(
+        inputs,
+        distinct,
+        outputs,
+        np.where(runs.is_run, counted[which], 0.0),
+        np.where(runs.is_run, output_bytes, 0.0),
+    )
+
+
+def _forwarded(
+    strings: list[bytes], runs: "Runs", in_trace: Rows, read: Mapping[int, int]
+) -> npt.NDArray[np.float64]:
+    """Give the bytes of the outputs of runs that allocate none, by node and inputs."""
+    keys, which = np.unique(runs.node * len(strings) + in_trace, return_inverse=True)
+    known = [
+        read[node] if node in read else forwarded_bytes(runs.nodes[node][2], parse_typed(shapes))
+        for node, shapes in ((key // len(strings), strings[key % len(strings)]) for key in keys)
+    ]
+    return np.array(known, dtype=np.float64)[which]
+
+
+def _allocated_outputs(
+    host: "HostEvents", runs: "Runs", allocations: "Allocations | None"
+) -> npt.NDArray[np.float64]:
+    """Add up the outputs that each run allocated, NaN where it allocated none."""
+    total = np.full(len(runs.node), np.nan)
+    if allocations is None:
+        return total
+    made = (allocations.run != NONE) & (allocations.region == _region(host, b"output"))
+    total[allocations.run[made]] = 0.0
+    np.add.at(total, allocations.run[made], allocations.size[made])
+    return total
+
+
+def _region(host: "HostEvents", name: bytes) -> int:
+    return host.space.strings.index(name) if name in host.space.strings else NONE
 
 
 def _output_shapes(host: "HostEvents", runs: "Runs", allocations: "Allocations | None") -> Rows:
@@ -92,8 +144,7 @@ def _output_shapes(host: "HostEvents", runs: "Runs", allocations: "Allocations |
     shapes = np.zeros(len(runs.node), dtype=np.intp)
     if allocations is None:
         return shapes
-    strings = host.space.strings
-    output = strings.index(b"output") if b"output" in strings else NONE
+    output = _region(host, b"output")
     for wanted in (allocations.region != output, allocations.region == output):
         rows = np.flatnonzero((allocations.run != NONE) & wanted)[::-1]
         shapes[allocations.run[rows]] = allocations.shape[rows]

@@ -5,7 +5,6 @@ stack. An eager op ran inside a call from Python that was watched: the call's wi
 same thread, has it.
 """
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,8 @@ from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.stacks import read_stacks, users
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nbprof.capture.capture import Capture, DispatchLog, Stack
     from nbprof.ingest.host import HostEvents
     from nbprof.ingest.names import Resolved
@@ -24,10 +25,23 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 
-_OPTIMISED = re.compile(
-    r"(ArithmeticOptimizer/[A-Za-z]+_+|ConstantFolding/|ConstantFoldingCtrl/|/unary_ops_composition$)"
-)
-"""What the optimiser adds to the names of nodes that it makes from others."""
+
+class GraphStacks:
+    """The Python stacks that made the nodes of functions and graphs, frameworks included."""
+
+    def __init__(self, function_stacks: "Callable[[str], bytes | None]") -> None:
+        self._ask = function_stacks
+        self._known: dict[str, dict[str, Stack]] = {"": {}}
+
+    def of(self, function: str, node: str) -> "Stack":
+        """Give a node's stack; what TensorFlow makes around a loop has the loop's."""
+        if function not in self._known:
+            info = self._ask(function)
+            self._known[function] = read_stacks(info, function) if info else {}
+        known = self._known[function]
+        while node and node not in known:
+            node = node.rpartition("/")[0]
+        return known.get(node, ())
 
 
 class Stacks:
@@ -51,6 +65,7 @@ def find_sources(
     runs: "Runs",
     resolved: list["Resolved"],
     capture: "Capture",
+    graph_stacks: GraphStacks,
     dispatch: Rows,
 ) -> tuple[Rows, list["Stack"]]:
     """Give the stack of each run, or NONE, and the stacks.
@@ -58,7 +73,9 @@ def find_sources(
     `resolved` says where each node comes from, `dispatch` in which watched call each run was made.
     """
     stacks = Stacks()
-    of_node = _stacks_of_nodes(resolved, capture, stacks)
+    found = (graph_stacks.of(place.function, place.origin) for place in resolved)
+    numbers = [stacks.number(users(stack, capture.cells)) for stack in found]
+    of_node = np.array(numbers, dtype=np.intp)
     sites = [stacks.number(users(site, capture.cells)) for site in capture.dispatches.sites]
     of_dispatch = np.array([*sites, NONE], dtype=np.intp)[
         np.append(capture.dispatches.site, len(sites))
@@ -67,30 +84,12 @@ def find_sources(
     return np.where(of_node[runs.node] != NONE, of_node[runs.node], eager), stacks.found
 
 
-def _stacks_of_nodes(resolved: list["Resolved"], capture: "Capture", stacks: Stacks) -> Rows:
-    known: dict[str, dict[str, Stack]] = {"": {}}
-    numbers = []
-    for place in resolved:
-        if place.function not in known:
-            info = capture.function_stacks(place.function)
-            known[place.function] = read_stacks(info, place.function) if info else {}
-        stack = _stack_of(known[place.function], place.node)
-        numbers.append(stacks.number(users(stack, capture.cells)))
-    return np.array(numbers, dtype=np.intp)
-
-
-def _stack_of(known: dict[str, "Stack"], node: str) -> "Stack":
-    """Find a node's stack; what TensorFlow made of a node, or around a loop, has that node's."""
-    original = _OPTIMISED.sub("", node)
-    while original and original not in known:
-        original = original.rpartition("/")[0]
-    return known.get(original, ())
-
-
 def match_dispatches(host: "HostEvents", runs: "Runs", log: "DispatchLog", began_ns: int) -> Rows:
     """Find the watched call in which each run was made, NONE for runs on executors."""
     dispatched = host.inside(host.of(Kind.EAGER))[runs.event]
-    dispatched = np.where((runs.event == NONE) | runs.accelerator, NONE, dispatched)
+    # A function called from Python may run some of its ops on the caller's thread.
+    eager = np.array([not function for function, _, _ in runs.nodes], dtype=bool)[runs.node]
+    dispatched = np.where((runs.event == NONE) | runs.accelerator | ~eager, NONE, dispatched)
     found = np.full(len(runs.node), NONE, dtype=np.intp)
     rows = np.flatnonzero(dispatched != NONE)
     start = host.start[dispatched[rows]] // 1000 + began_ns

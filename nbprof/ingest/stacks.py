@@ -38,7 +38,7 @@ def read_stacks(info: bytes, function: str) -> dict[str, Stack]:
     keys = entries.texts(KEY_TEXT, len(names), info)
     ids = entries.numbers(VALUE_NUMBER, len(names)).tolist()
     return {
-        name.decode("utf-8", "replace"): traces[trace]
+        name.decode("utf-8", "replace").removesuffix("@"): traces[trace]
         for name, trace in zip(keys, ids, strict=True)
         if trace in traces
     }

@@ -2,17 +2,19 @@
 
 import linecache
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nbprof.capture.capture import Stack
+from nbprof.capture.capture import Model, Stack, Variable
 from nbprof.ingest.allocations import NEVER, Allocations, per_run
 from nbprof.ingest.dtypes import NAMES
 from nbprof.ingest.flops import Dims
 from nbprof.ingest.host import HostEvents
 from nbprof.ingest.kinds import Kind
+from nbprof.ingest.layers import Placed
 from nbprof.ingest.names import Resolved, tell_apart
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.runs import Runs
@@ -23,11 +25,40 @@ from nbprof.ingest.xspace import XSpace
 MEMORY = ("bytes", "peak_bytes", "residual_bytes")
 
 
-def node_table(runs: Runs, resolved: list[Resolved]) -> pd.DataFrame:
-    """Name the nodes as the functions that define them do."""
+def node_table(
+    runs: Runs, resolved: list[Resolved], devices: list[str], model: Model, placed: Placed
+) -> pd.DataFrame:
+    """Name the nodes as the functions that define them do; variables stand behind them."""
     names = tell_apart([(node.owner, node.node) for node in resolved])
-    op_types = [op_type for _, _, op_type in runs.nodes]
-    return pd.DataFrame({"name": names, "op_type": op_types}, dtype=object)
+    counted = sorted(placed.of_variable)
+    variables = [model.variables[number] for number in counted]
+    nodes = pd.DataFrame(
+        {
+            "name": [*names, *(variable.name for variable in variables)],
+            "op_type": [
+                *(op_type for _, _, op_type in runs.nodes),
+                *(variable.op_type for variable in variables),
+            ],
+            "device": [*devices, *([""] * len(variables))],
+            "shape": [*([""] * len(names)), *(_spell(variable.dims) for variable in variables)],
+        },
+        dtype=object,
+    )
+    nothing = np.zeros(len(names))
+    nodes["params"] = np.append(nothing, [_elements(variable) for variable in variables])
+    nodes["trainable"] = np.append(nothing, [one.trainable for one in variables]).astype(bool)
+    rows = [placed.of_variable[number] for number in counted]
+    nodes["layer"] = np.append(nothing + NONE, rows).astype(np.int32)
+    return nodes
+
+
+def _elements(variable: Variable) -> float:
+    return np.nan if variable.dims is None else float(prod(variable.dims))
+
+
+def layer_table(placed: Placed) -> pd.DataFrame:
+    """List the layers and the other parts of the work."""
+    return pd.DataFrame(placed.rows, columns=["name", "kind", "parent"])
 
 
 def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
@@ -42,8 +73,8 @@ def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
 
 
 def shape_table(distinct: list[tuple[Dims | None, ...]]) -> pd.DataFrame:
-    """Spell the distinct shapes of inputs as tfprof does: `384x640`, or `unknown`."""
-    return pd.DataFrame({"inputs": [tuple(map(_spell, dims)) for dims in distinct]}, dtype=object)
+    """Spell the distinct lists of shapes as tfprof does: `384x640`, or `unknown`."""
+    return pd.DataFrame({"shapes": [tuple(map(_spell, dims)) for dims in distinct]}, dtype=object)
 
 
 def _spell(dims: Dims | None) -> str:
@@ -58,6 +89,7 @@ def event_table(
     stack: Rows,
     shaped: Shaped,
     allocations: Allocations | None,
+    placed: Placed,
     origin_ns: int,
 ) -> pd.DataFrame:
     """List the op runs; without allocations, their memory is not recorded."""
@@ -75,8 +107,12 @@ def event_table(
             "is_run": runs.is_run,
             "accelerator": runs.accelerator,
             "stack": stack.astype(np.int32),
-            "shapes": shaped.inputs.astype(np.int32),
+            "layer": placed.row.astype(np.int32),
+            "backward": placed.backward,
+            "input_shapes": shaped.inputs.astype(np.int32),
+            "output_shapes": shaped.outputs.astype(np.int32),
             "float_ops": shaped.float_ops,
+            "output_bytes": shaped.output_bytes,
             **memory,
         }
     )

@@ -9,12 +9,17 @@ from nbprof._profile import Profile, Recording
 from nbprof.ingest import tables, walltime
 from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.allocations import find_allocations
+from nbprof.ingest.callers import session_groups
+from nbprof.ingest.devices import find_devices
 from nbprof.ingest.host import read_host
+from nbprof.ingest.layers import place_runs
 from nbprof.ingest.names import Functions
 from nbprof.ingest.runs import find_runs
 from nbprof.ingest.shapes import find_shapes
-from nbprof.ingest.sources import find_sources, match_dispatches
+from nbprof.ingest.sources import GraphStacks, find_sources, match_dispatches
 from nbprof.ingest.steps import find_steps
+from nbprof.ingest.tracing import notes_on_tracing, trace_table
+from nbprof.ingest.variables import VariableNodes
 from nbprof.ingest.xspace import XSpace, read_xspace
 
 if TYPE_CHECKING:
@@ -30,30 +35,40 @@ def read(capture: "Capture") -> Profile:
     host = read_host(read_xspace(capture.trace or b"", "the trace of this cell"))
     space = host.space
     steps = find_steps(host)
-    runs, notes = add_kernels(space, steps, find_runs(host, steps))
+    began_ns = _profile_start_ns(space)
+    sessions = session_groups(host, capture.sessions, began_ns)
+    runs, notes = add_kernels(space, steps, find_runs(host, steps, sessions))
     allocations = find_allocations(host, runs) if capture.has_memory else None
     if capture.trace is not None and not len(runs.node):
         notes += (NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN,)
 
     functions = Functions(capture.function_def)
-    resolved = [functions.resolve(function, name) for function, name, _ in runs.nodes]
-    began_ns = _profile_start_ns(space)
+    resolved = functions.resolve_all(runs.nodes, capture.captured_functions)
+    model = capture.model({place.owner for place in resolved})
     log = capture.dispatches
     dispatch = match_dispatches(host, runs, log, began_ns)
-    stack, stacks = find_sources(runs, resolved, capture, dispatch)
-    shaped = find_shapes(host, runs, resolved, functions, allocations, log, dispatch)
+    graph_stacks = GraphStacks(capture.function_stacks)
+    stack, stacks = find_sources(runs, resolved, capture, graph_stacks, dispatch)
+    variables = VariableNodes(functions, model)
+    placed = place_runs(runs, resolved, functions, variables, graph_stacks, model, log, dispatch)
+    read = variables.read_bytes(resolved)
+    shaped = find_shapes(host, runs, resolved, functions, allocations, log, dispatch, read)
+    devices = find_devices(space, runs, resolved, functions)
     origin_ns = began_ns - capture.start_ns
     lines, thread = np.unique(runs.line, return_inverse=True)
     made = {
-        "nodes": tables.node_table(runs, resolved),
+        "nodes": tables.node_table(runs, resolved, devices, model, placed),
+        "layers": tables.layer_table(placed),
         "shapes": tables.shape_table(shaped.distinct),
         "frames": tables.frame_table(stacks, capture.cells),
-        "events": tables.event_table(runs, thread, stack, shaped, allocations, origin_ns),
+        "events": tables.event_table(runs, thread, stack, shaped, allocations, placed, origin_ns),
         "allocations": tables.allocation_table(space, runs, allocations, origin_ns),
         "threads": tables.thread_table(space, lines.tolist()),
         "spent": walltime.spent(host, runs, capture.wall_ns, capture.traced_ns, origin_ns),
+        "traces": trace_table(host, steps, model.signatures, origin_ns),
         "steps": tables.step_table(host, steps, origin_ns, capture.what, capture.wall_ns),
     }
+    notes += notes_on_tracing(made["traces"])
     cost_ns = capture.cost_ns + time.perf_counter_ns() - began
     recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)
     return Profile(**made, recording=recording, notes=capture.notes + notes)

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.views import code, op, scope
+from nbprof.views import code, layer, op, scope
+from nbprof.views.measure import only_what_ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +17,7 @@ VIEWS: "dict[str, Callable[[Profile, ViewOptions], View]]" = {
     "op": op.view,
     "scope": scope.view,
     "code": code.view,
+    "layer": layer.view,
 }
 
 
@@ -23,4 +25,5 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
     """Group `profile` by the view called `name`."""
     if name not in VIEWS:
         raise NbprofError(f"there is no view {name!r} yet; there is {', '.join(VIEWS)}.")
-    return VIEWS[name](profile, options)
+    named = (*options.select, options.order_by, *options.minimum)
+    return VIEWS[name](profile if "params" in named else only_what_ran(profile), options)

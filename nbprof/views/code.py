@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.views import tree
-from nbprof.views.measure import add_up, per_member
+from nbprof.views.labels import Labels
+from nbprof.views.measure import add_up, measure, members_by
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -29,15 +30,10 @@ def view(profile: "Profile", options: "ViewOptions") -> "View":
 
 def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     """Make the tree of lines; a member is a node as far as it comes from one stack."""
-    events, nodes = profile.events, len(profile.nodes)
-    members, member = np.unique(
-        (events["stack"].to_numpy(np.int64) + 1) * nodes + events["node"].to_numpy(),
-        return_inverse=True,
-    )
-    metrics = per_member(profile, options.step, member, len(members))
-
+    unknown = np.zeros(len(profile.nodes), dtype=np.int64)
+    members, stack = members_by(profile, profile.events["stack"].to_numpy(np.int64) + 1, unknown)
     paths, sources = _paths(profile)
-    of_member = [paths.get(stack - 1, NOT_KNOWN) for stack in (members // max(nodes, 1)).tolist()]
+    of_member = [paths.get(number - 1, NOT_KNOWN) for number in stack.tolist()]
     rows = sorted({path[:end] for path in of_member for end in range(1, len(path) + 1)})
     place = {path: row for row, path in enumerate(rows)}
     group = np.array([place[path] for path in of_member], dtype=np.intp)
@@ -45,7 +41,8 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     return tree.Tree(
         [path[-1] for path in rows],
         parent,
-        add_up(metrics, group, len(rows)),
+        add_up(measure(profile, options.step, members), group, len(rows)),
+        Labels(profile, options.step, members, group),
         {"source": [sources.get(path[-1], "") for path in rows]},
     )
 

@@ -1,5 +1,6 @@
 """What each node cost: a profile's events added up per node, one array per metric."""
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from nbprof._profile import Profile
 
-SUMMED = ("bytes", "peak_bytes", "residual_bytes", "float_ops")
+SUMMED = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "float_ops")
 """The columns of events that are simply added up."""
 
 Metrics = dict[str, npt.NDArray[np.float64]]
@@ -20,21 +21,52 @@ Groups = npt.NDArray[np.intp]
 Step = int | Literal["all"]
 
 
-def per_node(profile: "Profile", step: Step) -> Metrics:
-    """Add up the events of every node, in µs, bytes and counts, over the steps asked for."""
-    return per_member(profile, step, profile.events["node"].to_numpy(), len(profile.nodes))
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The smallest things a view adds up: nodes, as far as they belong to one of its rows."""
+
+    node: Groups
+    """The node that each member is, or a part of."""
+    of_event: Groups
+    """The member that each event belongs to."""
 
 
-def per_member(profile: "Profile", step: Step, member: Groups, count: int) -> Metrics:
-    """Add up the events by `member`, each standing for one node defined."""
+def nodes_as_members(profile: "Profile") -> Members:
+    """Take every node as a whole."""
+    return Members(np.arange(len(profile.nodes)), profile.events["node"].to_numpy(np.intp))
+
+
+def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Members, Groups]:
+    """Part the nodes by the row that each event belongs to; give the members and their rows.
+
+    A node that has no event, a variable, belongs to the row in `row_of_node`.
+    """
+    node = profile.events["node"].to_numpy(np.int64)
+    width = max(len(profile.nodes), 1)
+    pairs, of_event = np.unique(row * width + node, return_inverse=True)
+    silent = np.setdiff1d(np.arange(len(profile.nodes)), node)
+    members = Members(np.append(pairs % width, silent), of_event)
+    return members, np.append(pairs // width, row_of_node[silent])
+
+
+def only_what_ran(profile: "Profile") -> "Profile":
+    """Leave the variables out, which stand behind the nodes that ran."""
+    ran = int(profile.events["node"].max()) + 1 if len(profile.events) else 0
+    return replace(profile, nodes=profile.nodes[:ran])
+
+
+def measure(profile: "Profile", step: Step, members: Members) -> Metrics:
+    """Add up the events of each member, in µs, bytes and counts, over the steps asked for."""
     events = chosen_events(profile, step)
-    member = member[events.index.to_numpy()]
+    member = members.of_event[events.index.to_numpy()]
+    count = len(members.node)
     metrics = _add_up_events(events, member, count)
     if step == -1:
         ran_in = events["step"].groupby(member).nunique()
         divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
         metrics = {name: values / divisor for name, values in metrics.items()}
-    return {**metrics, "defined_count": np.ones(count)}
+    params = profile.nodes["params"].to_numpy(np.float64)[members.node]
+    return {**metrics, "params": params, "defined_count": np.ones(count)}
 
 
 def chosen_events(profile: "Profile", step: Step) -> "pd.DataFrame":

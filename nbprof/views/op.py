@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.columns import COLUMNS, Column, selected
-from nbprof.views.measure import Metrics, add_up, per_node, whole
+from nbprof.views.labels import Labels
+from nbprof.views.measure import Metrics, add_up, measure, nodes_as_members, whole
 from nbprof.views.notes import notes_for
-from nbprof.views.shapes import input_shapes
 from nbprof.views.view import View
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ COUNTS = COLUMNS["occurrence"].metrics
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Group the nodes by op type, heaviest first."""
     names, group = np.unique(profile.nodes["op_type"].to_numpy(dtype=str), return_inverse=True)
-    rows = add_up(per_node(profile, options.step), group, len(names))
+    members = nodes_as_members(profile)
+    labels = Labels(profile, options.step, members, group)
+    rows = add_up(measure(profile, options.step, members), group, len(names))
     order = _order(rows, options.order_by)
     names = names[order]
     rows = {metric: values[order] for metric, values in rows.items()}
@@ -35,7 +37,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
         if column.metrics:
             data.update(_frame_columns(column, rows, running))
         else:
-            data[column.name] = input_shapes(profile, options.step, names.tolist())
+            data[column.name] = list(map(labels.of(column.name), order.tolist()))
     frame = pd.DataFrame(data)[shown].reset_index(drop=True)
     notes = notes_for(profile, columns)
     return View("op", frame, columns, options, profile.headline, notes)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.views import tree
-from nbprof.views.measure import add_up, per_node
+from nbprof.views.labels import Labels
+from nbprof.views.measure import add_up, measure, nodes_as_members
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -25,6 +26,8 @@ def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     place = {path: row for row, path in enumerate(paths)}
     parent = np.array([place.get(path[:-1], -1) for path in paths], dtype=np.intp)
     group = np.array([place[path] for path in node_paths], dtype=np.intp)
-    metrics = add_up(per_node(profile, options.step), group, len(paths))
+    members = nodes_as_members(profile)
+    metrics = add_up(measure(profile, options.step, members), group, len(paths))
     metrics["defined_count"] = np.maximum(metrics["defined_count"], 1)  # tfprof counts folders too
-    return tree.Tree(["/".join(path) for path in paths], parent, metrics)
+    names = ["/".join(path) for path in paths]
+    return tree.Tree(names, parent, metrics, Labels(profile, options.step, members, group))

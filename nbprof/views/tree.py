@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
+    from nbprof.views.labels import Labels
     from nbprof.views.measure import Metrics
 
 ROOT = "_TFProfRoot"
+NONE = -1
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Tree:
     names: Sequence[str]
     parent: npt.NDArray[np.intp]
     metrics: "Metrics"
+    labels: "Labels"
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further columns of the frame: a text for each node."""
 
@@ -63,13 +66,20 @@ def frame(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> 
     }
     for name, texts in tree.texts.items():
         data[name] = ["", *(texts[row] for row in rows)]
-    for metric in (metric for column in columns for metric in column.metrics):
-        # The root has nothing of its own: tfprof prints `--` for it.
-        data[metric] = np.concatenate(([np.nan], tree.metrics[metric][rows]))
-        top = _sum_known(totals[metric][level == 0])
-        data[f"total_{metric}"] = np.concatenate(([top], totals[metric][rows]))
-        if metric.endswith("_count"):
-            data[f"total_{metric}"] = whole(data[f"total_{metric}"])
+    for column in columns:
+        if not column.metrics:
+            label = tree.labels.of(column.name)
+            data[column.name] = [label(NONE), *map(label, rows.tolist())]
+        if column.name == "params":
+            shape = tree.labels.of("shape")
+            data["shape"] = ["", *map(shape, rows.tolist())]
+        for metric in column.metrics:
+            # The root has nothing of its own: tfprof prints `--` for it.
+            data[metric] = np.concatenate(([np.nan], tree.metrics[metric][rows]))
+            top = _sum_known(totals[metric][level == 0])
+            data[f"total_{metric}"] = np.concatenate(([top], totals[metric][rows]))
+            if metric.endswith("_count"):
+                data[f"total_{metric}"] = whole(data[f"total_{metric}"])
     return pd.DataFrame(data)
 
 

@@ -1,0 +1,66 @@
+"""The v1 sessions that a cell runs: when, and on which graphs."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nbprof.capture import compat
+from nbprof.capture.capture import Model, SessionLog, session_group
+
+
+class SessionWatch:
+    """Remembers the graphs that sessions run; they are then asked like functions, by name."""
+
+    def __init__(self) -> None:
+        self._graphs: list[Any] = []
+        self._runs: list[tuple[int, int]] = []
+        self._library: dict[str, Any] | None = None
+
+    def about_to_run(self, graph: Any) -> None:
+        """Note that a session runs a graph now."""
+        if graph not in self._graphs:
+            self._graphs.append(graph)
+        self._runs.append((time.time_ns(), self._graphs.index(graph)))
+
+    def log(self) -> SessionLog:
+        """Give the runs as a value."""
+        runs = np.array(self._runs, dtype=np.int64).reshape(-1, 2)
+        start_ns, graph = runs[np.argsort(runs[:, 0], kind="stable")].T
+        return SessionLog(start_ns, graph)
+
+    def function_def(self, name: str) -> Any:
+        """Give a graph, or a function of a graph's library, as a FunctionDef, or None."""
+        graph = self._named(name)
+        if graph is not None:
+            return compat.graph_as_function(graph)
+        if self._library is None:
+            self._library = {}
+            for graph in self._graphs:
+                self._library.update(compat.functions_of_graph(graph))
+        return self._library.get(name)
+
+    def stacks(self, name: str) -> bytes | None:
+        """Give the GraphDebugInfo of a graph, or None."""
+        graph = self._named(name)
+        return None if graph is None else compat.graph_stacks(graph)
+
+    def add_variables(self, model: Model) -> Model:
+        """Add the variables of all graphs to a model."""
+        variables = list(model.variables)
+        arguments = dict(model.arguments)
+        for number, graph in enumerate(self._graphs):
+            found = compat.graph_variables(graph)
+            numbers = range(len(variables), len(variables) + len(found))
+            names = (variable.name for variable in found)
+            arguments[session_group(number)] = dict(zip(names, numbers, strict=True))
+            variables += found
+        used = (*model.used, *range(len(model.variables), len(variables)))
+        return replace(model, variables=tuple(variables), arguments=arguments, used=used)
+
+    def _named(self, name: str) -> Any:
+        for number, graph in enumerate(self._graphs):
+            if name == session_group(number):
+                return graph
+        return None

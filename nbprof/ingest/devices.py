@@ -1,0 +1,29 @@
+"""Where nodes ran."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from nbprof.ingest.names import Functions, Resolved
+    from nbprof.ingest.runs import Runs
+    from nbprof.ingest.xspace import XSpace
+
+CPU = "/device:CPU:0"
+
+
+def find_devices(
+    space: "XSpace", runs: "Runs", resolved: list["Resolved"], functions: "Functions"
+) -> list[str]:
+    """Give the device of every node: that of its kernels, else the one its graph asks for."""
+    asked = [functions.device(place.function, place.origin) for place in resolved]
+    devices = [_short(device) or CPU for device in asked]
+    on_device = np.stack((runs.node, runs.line))[:, runs.accelerator]
+    for node, line in np.unique(on_device, axis=1).T.tolist():
+        devices[node] = space.plane_names[space.line_plane[line]]
+    return devices
+
+
+def _short(device: str) -> str:
+    """Leave the job and the task away where it is this machine's only one."""
+    return device.removeprefix("/job:localhost/replica:0/task:0")

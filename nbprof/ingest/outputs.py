@@ -1,0 +1,74 @@
+"""How large the outputs of a run are, also of one that only hands an input on.
+
+An output that was allocated is known from its allocation. An op that allocates none, though it has
+outputs, forwards a buffer: then the shapes of its inputs tell.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from math import nan, prod
+
+from nbprof.ingest.dtypes import SIZES
+from nbprof.ingest.flops import Dims, broadcast
+
+Typed = tuple[int, Dims]
+"""The size of an element, and the dimensions."""
+Inputs = Sequence[Typed | None]
+
+_INPUT = re.compile(rb"(\w+)\[([\d,]*)\]")
+_NO_OUTPUT = re.compile(
+    r"Assign(Add|Sub)?VariableOp|Resource(Sparse)?(Apply|Scatter)\w+|DestroyResourceOp"
+    r"|_?Retval|_(Host)?Send|NoOp|Assert|ControlTrigger|Delete\w+|MakeIterator|.*Summary"
+)
+_PASSES_ON = re.compile(
+    r"Identity|Snapshot|Reshape|Squeeze|ExpandDims|Bitcast|StopGradient|PreventGradient|CheckNumerics"
+    r"|EnsureShape|Switch|Merge|Enter|Exit|NextIteration|LoopCond|(Placeholder)?WithDefault|DeepCopy"
+)
+_ELEMENTWISE = re.compile(
+    r"Add|AddV2|Sub|Mul|MulNoNan|Div|RealDiv|DivNoNan|FloorDiv|FloorMod|Maximum|Minimum|Pow|SquaredDifference"
+    r"|Relu|Relu6|Elu|Selu|LeakyRelu|Softplus|Softsign|Sigmoid|Tanh|\w+Grad|Sqrt|Rsqrt|Square|Exp|Log|Log1p"
+    r"|Neg|Abs|Sign|Floor|Ceil|Round|Reciprocal|Inv|Erf|Sin|Cos|BiasAdd|BiasAddV1|Softmax|LogSoftmax|Select(V2)?"
+    r"|LogicalAnd|LogicalOr|LogicalNot|ClipByValue|_MklNative\w+"
+)
+
+
+def parse_typed(text: bytes) -> tuple[Typed | None, ...]:
+    """Read `(float[32,64];int32[])`; an input without a shape, such as a resource, is None."""
+    inner = text.removeprefix(b"(").removesuffix(b")")
+    return tuple(map(_typed, inner.split(b";"))) if inner else ()
+
+
+def _typed(text: bytes) -> Typed | None:
+    found = _INPUT.fullmatch(text)
+    size = SIZES.get(found[1].decode()) if found else None
+    if found is None or size is None:
+        return None
+    return size, tuple(map(int, filter(None, found[2].split(b","))))
+
+
+def forwarded_bytes(op_type: str, inputs: Inputs) -> float:
+    """Give the bytes of the outputs of a run that allocated none, NaN where that cannot be told."""
+    if _NO_OUTPUT.fullmatch(op_type):
+        return 0.0
+    rule = next((rule for ops, rule in _RULES if ops.fullmatch(op_type)), None)
+    if rule is None or not inputs or inputs[0] is None:
+        return nan
+    return rule([given for given in inputs if given is not None])
+
+
+def _first(inputs: Sequence[Typed]) -> float:
+    size, dims = inputs[0]
+    return float(size * prod(dims))
+
+
+def _widest(inputs: Sequence[Typed]) -> float:
+    dims = inputs[0][1]
+    for _, more in inputs[1:]:
+        dims = broadcast(dims, more)
+    return float(inputs[-1][0] * prod(dims))
+
+
+_RULES: tuple[tuple[re.Pattern[str], Callable[[Sequence[Typed]], float]], ...] = (
+    (_PASSES_ON, _first),
+    (_ELEMENTWISE, _widest),
+)
