@@ -57,7 +57,7 @@ class Profile:
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
     frames: "pd.DataFrame"
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
-    cell), `line`, `function`, `source`."""
+    cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own)."""
     threads: "pd.DataFrame"
     """A row per thread or stream that ran ops: `name`, `device`."""
     steps: "pd.DataFrame"

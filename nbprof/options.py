@@ -24,6 +24,8 @@ class ViewOptions:
     select: tuple[str, ...] = ("bytes", "micros", "occurrence")
     step: int | Literal["all"] = "all"
     """One step, -1 for the average over the steps in which a node ran, or the whole cell."""
+    frames: Literal["user", "all"] = "user"
+    """Whether the code view shows the frames of TensorFlow and Keras, too."""
     minimum: Mapping[str, float] = field(default_factory=dict)
     """`{column: least value}` from the `-min_*` options."""
 
@@ -110,6 +112,10 @@ def _parse_step(name: str, value: object) -> int | Literal["all"]:
     return step
 
 
+def _parse_frames(name: str, value: object) -> str:
+    return _parse_choice(name, value, ("user", "all"), ())
+
+
 OPTIONS = {
     "max_depth": Option(
         "N",
@@ -128,6 +134,13 @@ OPTIONS = {
         "show one step, -1 the average over the steps in which a node ran, or all of them",
         _parse_step,
         ("all", "-1"),
+    ),
+    "frames": Option(
+        "WHOSE",
+        "in the code view, show only the user's lines, or also those of TensorFlow and Keras that "
+        "made ops of a graph; not an option of tfprof",
+        _parse_frames,
+        ("user", "all"),
     ),
     **{
         f"min_{name}": Option(

@@ -15,7 +15,7 @@ EVENT = {
 ALLOCATION = ("event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype")
 NODE = ("name", "op_type", "device", "shape", "params", "trainable", "layer")
 TRACE = ("function", "count", "step", "start_micros", "micros", "changed")
-FRAME = ("stack", "file", "line", "function", "source")
+FRAME = ("stack", "file", "line", "function", "source", "framework")
 
 
 def node(
@@ -76,7 +76,7 @@ def profile(*nodes, notes=(), steps=1, variables=()):
         event for described in nodes for event in _events(described, names, stacks, shapes, layers)
     ]
     frames = [
-        (number, *frame, f"line {frame[1]}")
+        (number, *frame, f"line {frame[1]}", "/keras/" in frame[0])
         for number, stack in enumerate(stacks)
         for frame in stack
     ]
@@ -93,7 +93,7 @@ def profile(*nodes, notes=(), steps=1, variables=()):
         events=pd.DataFrame(events, columns=["node", *EVENT]).astype({"node": int, **types}),
         shapes=pd.DataFrame({"shapes": shapes}, dtype=object),
         allocations=pd.DataFrame(columns=ALLOCATION),
-        frames=pd.DataFrame(frames, columns=FRAME),
+        frames=pd.DataFrame(frames, columns=FRAME).astype({"framework": bool}),
         threads=pd.DataFrame(
             {"name": ["python", "stream"], "device": ["/host:CPU", "/device:GPU:0"]}
         ),

@@ -6,7 +6,7 @@ from nbprof.options import ViewOptions
 
 def test_the_defaults_are_those_of_a_captured_cell():
     assert ViewOptions.parse({}) == ViewOptions(
-        100, "micros", ("bytes", "micros", "occurrence"), "all", {}
+        100, "micros", ("bytes", "micros", "occurrence"), "all", "user", {}
     )
 
 

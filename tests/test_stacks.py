@@ -1,6 +1,6 @@
 from xspace_bytes import number, payload, varint
 
-from nbprof.ingest.stacks import RUNNERS, read_stacks, users
+from nbprof.ingest.stacks import RUNNERS, below_runners, is_framework, read_stacks
 
 
 def fixed(tag_number, value):
@@ -35,7 +35,7 @@ def test_the_stack_of_each_node_is_read_outermost_first():
     }
 
 
-def test_the_users_frames_begin_below_what_runs_cells_and_leave_frameworks_out():
+def test_frames_begin_below_what_runs_cells_and_those_of_frameworks_are_told():
     stack = (
         ("/env/ipykernel_launcher.py", 18, "<module>"),
         ("/env/IPython/core/interactiveshell.py", 3000, "run_code"),
@@ -47,6 +47,10 @@ def test_the_users_frames_begin_below_what_runs_cells_and_leave_frameworks_out()
         ("/env/site-packages/tensorflow/python/ops/math_ops.py", 1, "matmul"),
     )
 
-    kept = users(stack, {"/tmp/ipykernel_1/2.py": "In [4]"})
+    kept = below_runners(stack, {"/tmp/ipykernel_1/2.py": "In [4]"})
 
-    assert kept == (("In [4]", 5, "<module>"), ("/home/me/model.py", 12, "call"))
+    assert [(file, line) for file, line, _ in kept if not is_framework(file)] == [
+        ("In [4]", 5),
+        ("/home/me/model.py", 12),
+    ]
+    assert len(kept) == 4

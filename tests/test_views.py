@@ -133,6 +133,26 @@ COUNTED = profile(
 )
 
 
+FITTED = profile(
+    node(
+        "dense/MatMul",
+        "MatMul",
+        micros=5,
+        stack=(("In [1]", 3, "<module>"), ("/env/keras/src/trainer.py", 9, "fit")),
+    )
+)
+
+
+def test_the_lines_of_frameworks_are_folded_into_the_line_that_called_them():
+    assert list(FITTED.code().frame["name"]) == ["_TFProfRoot", "In [1]:3:<module>"]
+
+
+def test_the_lines_of_frameworks_can_be_unfolded():
+    names = list(FITTED.code(frames="all").frame["name"])
+
+    assert names == ["_TFProfRoot", "In [1]:3:<module>", "trainer.py:9:fit"]
+
+
 def test_float_ops_that_are_not_known_are_neither_zero_nor_lost():
     frame = COUNTED.op(select="float_ops", order_by="name").frame
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from nbprof.ingest import nesting
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE, Rows
-from nbprof.ingest.stacks import read_stacks, users
+from nbprof.ingest.stacks import below_runners, is_framework, read_stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,15 +45,15 @@ class GraphStacks:
 
 
 class Stacks:
-    """The distinct stacks, numbered; an empty one counts as unknown."""
+    """The distinct stacks, numbered; one without a frame of the user's counts as unknown."""
 
     def __init__(self) -> None:
         self.found: list[Stack] = []
         self._place: dict[Stack, int] = {}
 
     def number(self, stack: "Stack") -> int:
-        """Give the number of a stack, NONE for an empty one."""
-        if not stack:
+        """Give the number of a stack, or NONE."""
+        if all(is_framework(file) for file, _, _ in stack):
             return NONE
         place = self._place.setdefault(stack, len(self.found))
         if place == len(self.found):
@@ -74,9 +74,10 @@ def find_sources(
     """
     stacks = Stacks()
     found = (graph_stacks.of(place.function, place.origin) for place in resolved)
-    numbers = [stacks.number(users(stack, capture.cells)) for stack in found]
+    numbers = [stacks.number(below_runners(stack, capture.cells)) for stack in found]
     of_node = np.array(numbers, dtype=np.intp)
-    sites = [stacks.number(users(site, capture.cells)) for site in capture.dispatches.sites]
+    cells = capture.cells
+    sites = [stacks.number(below_runners(site, cells)) for site in capture.dispatches.sites]
     of_dispatch = np.array([*sites, NONE], dtype=np.intp)[
         np.append(capture.dispatches.site, len(sites))
     ]

@@ -1,6 +1,7 @@
 """Python stacks: where in the user's code a node was made or an eager op was run."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from os import sep
 from pathlib import Path
 
@@ -78,15 +79,18 @@ def _read_traces(buffer: Buffer, entries: Spans, frames: Mapping[int, Frame]) ->
     }
 
 
-def users(stack: Iterable[Frame], cells: Mapping[str, str]) -> Stack:
-    """Keep the frames of the user's: below what runs cells, without frameworks.
-
-    Frames in cells get the cell's name for a file.
-    """
+def below_runners(stack: Iterable[Frame], cells: Mapping[str, str]) -> Stack:
+    """Keep the frames below what runs cells; those in cells get the cell's name for a file."""
     kept: list[Frame] = []
     for file, line, function in stack:
         if any(part in file for part in RUNNERS):
             kept.clear()
-        elif file in cells or not any(part in file for part in FRAMEWORKS):
+        else:
             kept.append((cells.get(file, file), line, function))
     return tuple(kept)
+
+
+@cache
+def is_framework(file: str) -> bool:
+    """Tell whether a file is of a library that works for the user's code."""
+    return any(part in file for part in FRAMEWORKS)

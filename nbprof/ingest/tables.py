@@ -19,6 +19,7 @@ from nbprof.ingest.names import Resolved, tell_apart
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.runs import Runs
 from nbprof.ingest.shapes import Shaped
+from nbprof.ingest.stacks import is_framework
 from nbprof.ingest.steps import Steps
 from nbprof.ingest.xspace import XSpace
 
@@ -64,12 +65,14 @@ def layer_table(placed: Placed) -> pd.DataFrame:
 def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
     """List the frames of all stacks, with the text of their lines where it can be had."""
     files = {name: file for file, name in cells.items()}
-    rows = [
-        (number, file, line, function, linecache.getline(files.get(file, file), line).strip())
-        for number, stack in enumerate(stacks)
-        for file, line, function in stack
-    ]
-    return pd.DataFrame(rows, columns=["stack", "file", "line", "function", "source"])
+    rows = []
+    for number, stack in enumerate(stacks):
+        for file, line, function in stack:
+            framework = is_framework(file)
+            source = "" if framework else linecache.getline(files.get(file, file), line).strip()
+            rows.append((number, file, line, function, source, framework))
+    columns = ["stack", "file", "line", "function", "source", "framework"]
+    return pd.DataFrame(rows, columns=columns).astype({"framework": bool})
 
 
 def shape_table(distinct: list[tuple[Dims | None, ...]]) -> pd.DataFrame:

@@ -10,6 +10,8 @@ from nbprof.views.labels import Labels
 from nbprof.views.measure import add_up, measure, members_by
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from nbprof._profile import Profile
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
@@ -32,7 +34,8 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     """Make the tree of lines; a member is a node as far as it comes from one stack."""
     unknown = np.zeros(len(profile.nodes), dtype=np.int64)
     members, stack = members_by(profile, profile.events["stack"].to_numpy(np.int64) + 1, unknown)
-    paths, sources = _paths(profile)
+    shown = profile.frames if options.frames == "all" else _users(profile.frames)
+    paths, sources = _paths(shown)
     of_member = [paths.get(number - 1, NOT_KNOWN) for number in stack.tolist()]
     rows = sorted({path[:end] for path in of_member for end in range(1, len(path) + 1)})
     place = {path: row for row, path in enumerate(rows)}
@@ -47,9 +50,13 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     )
 
 
-def _paths(profile: "Profile") -> tuple[dict[int, Path], dict[str, str]]:
+def _users(frames: "pd.DataFrame") -> "pd.DataFrame":
+    """Fold the frames of frameworks: what they did belongs to the line that called them."""
+    return frames[~frames["framework"]]
+
+
+def _paths(frames: "pd.DataFrame") -> tuple[dict[int, Path], dict[str, str]]:
     """Give the labels of each stack, and the text of the line behind each label."""
-    frames = profile.frames
     labels = [
         label(file, line, function)
         for file, line, function in zip(

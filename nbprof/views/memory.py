@@ -37,7 +37,8 @@ def live_bytes(profile: "Profile") -> pd.DataFrame:
 
 def _sources(profile: "Profile", event: "npt.NDArray[np.intp]") -> list[str | None]:
     """Name the innermost line that each event comes from, None where it is not known."""
-    innermost = profile.frames.drop_duplicates("stack", keep="last").set_index("stack")
+    users = profile.frames[~profile.frames["framework"]]
+    innermost = users.drop_duplicates("stack", keep="last").set_index("stack")
     stacks = np.append(profile.events["stack"].to_numpy(), -1)[event]
     return [
         label(*innermost.loc[stack, ["file", "line", "function"]]) if stack >= 0 else None

@@ -13,32 +13,44 @@ MOST = 5
 
 def notes_for(profile: "Profile", columns: "tuple[Column, ...]") -> tuple[str, ...]:
     """Add to the profile's notes what is to be said of the selected columns."""
-    if not any(column.name == "float_ops" for column in columns):
-        return profile.notes
-    by_type = _by_type(profile)
-    total = max(by_type["self_ns"].sum(), 1)
-    uncounted = by_type[(by_type["float_ops"] == 0) & ~by_type["unknown"]]
-    unknown = by_type[by_type["unknown"]]
+    selected = {column.name for column in columns}
     notes = profile.notes
-    if len(uncounted):
-        share = 100 * uncounted["self_ns"].sum() / total
-        notes += (
-            f"TensorFlow counts no float_ops for {_listed(uncounted)} ({share:.0f}% of the time)",
-        )
-    if len(unknown):
-        share = 100 * unknown["self_ns"].sum() / total
-        notes += (
-            f"float_ops are at least what is shown: those of {_listed(unknown)} ({share:.0f}% of "
-            "the time) are not known for all runs, for want of a shape or an attribute",
-        )
+    if "float_ops" in selected:
+        notes += _uncounted(_by_type(profile, "float_ops"))
+    for metric in ("float_ops", "output_bytes"):
+        if metric in selected:
+            notes += _unknown(_by_type(profile, metric), metric)
     return notes
 
 
-def _by_type(profile: "Profile") -> "pd.DataFrame":
-    """Add up time and float_ops per op type, the longest first."""
+def _uncounted(by_type: "pd.DataFrame") -> tuple[str, ...]:
+    rows = by_type[(by_type["float_ops"] == 0) & ~by_type["unknown"]]
+    if not len(rows):
+        return ()
+    share = _share(rows, by_type)
+    return (f"TensorFlow counts no float_ops for {_listed(rows)} ({share:.0f}% of the time)",)
+
+
+def _unknown(by_type: "pd.DataFrame", metric: str) -> tuple[str, ...]:
+    rows = by_type[by_type["unknown"]]
+    if not len(rows):
+        return ()
+    return (
+        f"{metric} are at least what is shown: those of {_listed(rows)} "
+        f"({_share(rows, by_type):.0f}% of the time) are not known for all runs, for want of a "
+        "shape or an attribute",
+    )
+
+
+def _share(rows: "pd.DataFrame", all_rows: "pd.DataFrame") -> float:
+    return float(100 * rows["self_ns"].sum() / max(all_rows["self_ns"].sum(), 1))
+
+
+def _by_type(profile: "Profile", metric: str) -> "pd.DataFrame":
+    """Add up time and one metric per op type, the longest first."""
     op_type = profile.nodes["op_type"].to_numpy()[profile.events["node"]]
-    events = profile.events.assign(unknown=profile.events["float_ops"].isna())
-    sums = events.groupby(op_type).agg({"self_ns": "sum", "float_ops": "sum", "unknown": "any"})
+    events = profile.events.assign(unknown=profile.events[metric].isna())
+    sums = events.groupby(op_type).agg({"self_ns": "sum", metric: "sum", "unknown": "any"})
     return sums.sort_values("self_ns", ascending=False)
 
 
