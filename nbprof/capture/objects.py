@@ -8,6 +8,7 @@ import gc
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from nbprof.capture.capture import METRICS, OPTIMIZER, STATE, Layer, Model, Variable
@@ -93,8 +94,10 @@ class _Alive:
         layers, optimizers, metrics = map(_with_subclasses, (layer, optimizer, metric))
         variables = _with_subclasses(BaseResourceVariable)
         wanted = {AtomicFunction, *layers, *optimizers, *metrics, *variables}
-        # Asking the type, not isinstance: that would call into proxies and lazy modules.
-        found = [thing for thing in gc.get_objects() if type(thing) in wanted]
+        # Asking the type, not isinstance: that would call into proxies and lazy modules. No line of
+        # Python per object: there are hundreds of thousands.
+        everything = gc.get_objects()
+        found = list(compress(everything, map(wanted.__contains__, map(type, everything))))
         self.functions = [thing for thing in found if type(thing) is AtomicFunction]
         self.layers = [thing for thing in found if type(thing) in layers]
         self.optimizers = [thing for thing in found if type(thing) in optimizers]
