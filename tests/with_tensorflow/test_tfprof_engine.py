@@ -114,6 +114,13 @@ def test_a_saved_profile_shows_the_same_when_loaded(engine):
     assert engine.ask_saved(saved, case.view, case.options).text == engine.ask(case).text
 
 
+def test_a_profile_with_an_input_from_nowhere_cannot_be_saved(engine):
+    case = by_hand.Case(by_hand.graph("a A nowhere"))
+
+    assert engine.save(case).error == "IndexError: map::at"
+    assert "a (0us/0us" in engine.ask(case).text
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_one_run_shows_the_same_whether_added_or_given_at_once(view, engine):
     case = by_hand.Case(**{**by_hand.MODEL, "runs": by_hand.MODEL["runs"][:1]}, view=view)
