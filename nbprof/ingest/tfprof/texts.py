@@ -1,0 +1,78 @@
+"""A column of texts which stay where they are, in the bytes of a file, until asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nbprof.ingest.wire import Fields, Ints, Mask, Positions, Spans
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Texts:
+    """Texts, or messages nobody has to understand, as places in one piece of data."""
+
+    data: bytes
+    begin: Ints
+    size: Ints
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def take(self, index: Ints | Mask) -> "Texts":
+        """Select and order the texts by index."""
+        return Texts(self.data, self.begin[index], self.size[index])
+
+    def raw(self) -> list[bytes]:
+        """Cut all texts out of the data."""
+        data = self.data
+        ends = (self.begin + self.size).tolist()
+        return [data[at:end] for at, end in zip(self.begin.tolist(), ends, strict=True)]
+
+    def strings(self) -> list[str]:
+        """Decode all texts at once; what is not UTF-8 becomes U+FFFD."""
+        raw = self.raw()
+        whole = b"\0".join(raw).decode(errors="replace").split("\0") if raw else []
+        if len(whole) == len(raw):
+            return whole
+        return [text.decode(errors="replace") for text in raw]
+
+    def equal(self, text: bytes) -> Mask:
+        """Tell which texts are this one, of at least one byte."""
+        same: Mask = self.size == len(text)
+        rows = np.flatnonzero(same)
+        letters = np.frombuffer(self.data, np.uint8)
+        for offset, letter in enumerate(text):
+            rows = rows[letters[self.begin[rows] + offset] == letter]
+        same[:] = False
+        same[rows] = True
+        return same
+
+    def contain(self, part: bytes) -> Mask:
+        """Tell which texts have this part in them, looking at each distinct text once."""
+        raw = self.raw()
+        known = {text: part in text for text in set(raw)}
+        return np.fromiter(map(known.__getitem__, raw), np.bool_, len(raw))
+
+    @classmethod
+    def at(cls, data: bytes, begin: Positions, size: Positions) -> "Texts":
+        """Make a column of texts that are somewhere in the data."""
+        return cls(data, begin.astype(np.int64), size.astype(np.int64))
+
+    @classmethod
+    def of_field(cls, fields: Fields, tag: int, count: int, data: bytes) -> "Texts":
+        """Give each of `count` messages its last text of that tag, empty if it has none."""
+        last = fields.last(count, tag)
+        return cls.at(data, last.begin, last.value)
+
+    @classmethod
+    def of_spans(cls, spans: Spans, data: bytes) -> "Texts":
+        """Make a column of texts, or of messages, that were found by a scan."""
+        return cls.at(data, spans.begin, spans.size)
+
+    @classmethod
+    def of(cls, texts: Sequence[str] | Sequence[bytes]) -> "Texts":
+        """Make a column of given texts."""
+        raw = [text.encode() if isinstance(text, str) else text for text in texts]
+        size = np.fromiter(map(len, raw), np.int64, len(raw))
+        return cls(b"".join(raw), np.cumsum(size) - size, size)
