@@ -1,0 +1,290 @@
+"""tfprof's files, read by nbprof and by TensorFlow's own protobuf classes, hold the same."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from random_messages import fill
+
+from nbprof.ingest import wire
+from nbprof.ingest.tfprof.graph_def import read_graph_def
+from nbprof.ingest.tfprof.op_log import read_op_log
+from nbprof.ingest.tfprof.profile_proto import read_profile_proto, write_profile_proto
+from nbprof.ingest.tfprof.run_metadata import read_run_metadata
+
+pytestmark = pytest.mark.tensorflow
+
+tf = pytest.importorskip("tensorflow")
+graph_pb2 = pytest.importorskip("tensorflow.core.framework.graph_pb2")
+config_pb2 = pytest.importorskip("tensorflow.core.protobuf.config_pb2")
+tfprof_log_pb2 = pytest.importorskip("tensorflow.core.profiler.tfprof_log_pb2")
+
+DATA = Path(__file__).parent.parent / "data" / "tfprof"
+SEEDS = range(60)
+
+
+@pytest.fixture(params=["plain", "vectors"], autouse=True)
+def reader(request, monkeypatch):
+    """Read with each half of the reader, which sizes would otherwise choose between."""
+    monkeypatch.setattr(wire, "FEW", 10**9 if request.param == "plain" else 0)
+
+
+def wrap(number, bits):
+    """Wrap a sum round as C does."""
+    number &= 2**bits - 1
+    return number - 2**bits if number >> bits - 1 else number
+
+
+# GraphDef
+
+
+def assert_same_graph(message, graph):
+    nodes = message.node
+    assert graph.name.strings() == [node.name for node in nodes]
+    assert graph.op.strings() == [node.op for node in nodes]
+    assert graph.device.strings() == [node.device for node in nodes]
+    inputs = zip(
+        graph.inputs.node.tolist(),
+        graph.inputs.position.tolist(),
+        graph.inputs.text.strings(),
+        strict=True,
+    )
+    assert list(inputs) == [
+        (row, i, text) for row, node in enumerate(nodes) for i, text in enumerate(node.input)
+    ]
+    own, outputs, formats = [], [], {}
+    for row, node in enumerate(nodes):
+        if node.attr["shape"].HasField("shape"):
+            own.append((row, 0, *written_shape(node.attr["shape"].shape)))
+        for index, shape in enumerate(node.attr["_output_shapes"].list.shape):
+            outputs.append((row, index, *written_shape(shape)))
+        if node.attr["data_format"].HasField("s"):
+            formats[row] = node.attr["data_format"].s
+    assert shape_rows(graph.shape) == own
+    assert shape_rows(graph.output_shapes) == outputs
+    assert graph.data_format == formats
+
+
+def written_shape(shape):
+    return shape.unknown_rank, [dim.size for dim in shape.dim]
+
+
+def shape_rows(shapes):
+    return [
+        (node, output, unknown, shapes.dims[start : start + rank].tolist())
+        for node, output, unknown, start, rank in zip(
+            shapes.node.tolist(),
+            shapes.output.tolist(),
+            shapes.unknown_rank.tolist(),
+            shapes.start.tolist(),
+            shapes.rank.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def random_graph(mix):
+    graph = fill(graph_pb2.GraphDef(), mix, depth=3)
+    for _ in range(mix.choice((0, 3, 60))):
+        node = fill(graph.node.add(), mix, depth=3)
+        for name in ("shape", "_output_shapes", "data_format"):
+            if mix.random() < 0.7:
+                fill(node.attr[name], mix, depth=4)
+        for _ in range(mix.randint(0, 3)):
+            fill(node.attr["_output_shapes"].list.shape.add(), mix)
+    return graph
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_graph_is_read_as_protobuf_reads_it(seed):
+    message = random_graph(Random(seed))
+
+    assert_same_graph(message, read_graph_def(message.SerializeToString()))
+
+
+def test_the_attributes_of_a_random_graph_can_be_repeated_unread():
+    message = random_graph(Random(7))
+    graph = read_graph_def(message.SerializeToString())
+
+    entries = [graph_pb2.GraphDef().node.add() for _ in message.node]
+    for row, name, value in zip(
+        graph.attributes.node,
+        graph.attributes.name.strings(),
+        graph.attributes.value.raw(),
+        strict=True,
+    ):
+        entries[row].attr[name].ParseFromString(value)
+
+    assert [entry.attr for entry in entries] == [node.attr for node in message.node]
+
+
+# RunMetadata
+
+
+def assert_same_run(message, run):
+    records = [
+        (row, record)
+        for row, device in enumerate(message.step_stats.dev_stats)
+        for record in device.node_stats
+    ]
+    assert run.has_step_stats == message.HasField("step_stats")
+    assert run.devices.strings() == [each.device for each in message.step_stats.dev_stats]
+    assert run.device.tolist() == [row for row, _ in records]
+    assert run.node_name.strings() == [record.node_name for _, record in records]
+    assert run.all_start_micros.tolist() == [each.all_start_micros for _, each in records]
+    assert run.op_end_rel_micros.tolist() == [each.op_end_rel_micros for _, each in records]
+    expected = [memory_of(record) for _, record in records]
+    memory = run.memory
+    columns = (
+        memory.total,
+        memory.peak,
+        memory.live,
+        memory.in_use,
+        memory.has_stats,
+        memory.temp,
+        memory.persistent,
+        memory.output,
+    )
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
+    outputs = run.outputs
+    columns = outputs.record, outputs.slot, outputs.bytes, outputs.pointer
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == [
+        (row, *output) for row, (_, record) in enumerate(records) for output in described(record)
+    ]
+    allocations = run.allocations
+    columns = allocations.record, allocations.micros, allocations.bytes
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == [
+        (row, each.alloc_micros, each.alloc_bytes)
+        for row, (_, record) in enumerate(records)
+        for memory in record.memory
+        if "GPU" in memory.allocator_name
+        for each in memory.allocation_records
+    ]
+
+
+def memory_of(record):
+    in_use = [each.allocator_bytes_in_use for each in record.memory if "GPU" in each.allocator_name]
+    return (
+        wrap(sum(each.total_bytes for each in record.memory), 64),
+        wrap(sum(each.peak_bytes for each in record.memory), 64),
+        wrap(sum(each.live_bytes for each in record.memory), 64),
+        max([0, *in_use]),
+        record.HasField("memory_stats"),
+        record.memory_stats.temp_memory_size,
+        record.memory_stats.persistent_memory_size,
+        wrap(sum(size for _, size, _ in described(record)), 64),
+    )
+
+
+def described(record):
+    for output in record.output:
+        if output.tensor_description.HasField("allocation_description"):
+            allocation = output.tensor_description.allocation_description
+            size = max(allocation.allocated_bytes, allocation.requested_bytes)
+            yield output.slot, size, allocation.ptr
+
+
+def random_run(mix):
+    message = config_pb2.RunMetadata()
+    if mix.random() < 0.9:
+        message.step_stats.SetInParent()
+    for _ in range(mix.randint(0, 3)):
+        device = message.step_stats.dev_stats.add(device=mix.choice(("/cpu:0", "", "/gpu:0")))
+        for _ in range(mix.choice((0, 2, 40))):
+            fill(device.node_stats.add(), mix)
+    return message
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_run_is_read_as_protobuf_reads_it(seed):
+    message = random_run(Random(seed))
+
+    assert_same_run(message, read_run_metadata(message.SerializeToString()))
+
+
+def test_step_stats_in_two_pieces_are_one():
+    first, second = random_run(Random(1)), random_run(Random(2))
+    data = first.SerializeToString() + second.SerializeToString()
+
+    assert_same_run(config_pb2.RunMetadata.FromString(data), read_run_metadata(data))
+
+
+def test_the_run_of_the_reference_is_read_as_protobuf_reads_it():
+    data = (DATA / "run_meta").read_bytes()
+
+    assert_same_run(config_pb2.RunMetadata.FromString(data), read_run_metadata(data))
+
+
+# OpLogProto
+
+
+def assert_same_log(message, log):
+    entries = message.log_entries
+    assert log.name.strings() == [entry.name for entry in entries]
+    assert log.float_ops.tolist() == [entry.float_ops for entry in entries]
+    assert log.has_code.tolist() == [entry.HasField("code_def") for entry in entries]
+    types = list(zip(log.type_entry.tolist(), log.type_name.strings(), strict=True))
+    assert types == [(row, name) for row, each in enumerate(entries) for name in each.types]
+    assert trace_rows(log.traces) == [
+        (row, *frame(trace)) for row, each in enumerate(entries) for trace in each.code_def.traces
+    ]
+    assert log.id_to_string.lookup() == dict(message.id_to_string)
+
+
+def frame(trace):
+    return (trace.file_id, trace.lineno, trace.function_id, trace.line_id, trace.func_start_line)
+
+
+def trace_rows(traces):
+    columns = (
+        traces.owner,
+        traces.file_id,
+        traces.lineno,
+        traces.function_id,
+        traces.line_id,
+        traces.func_start_line,
+    )
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_log_is_read_as_protobuf_reads_it(seed):
+    mix = Random(seed)
+    message = fill(tfprof_log_pb2.OpLogProto(), mix)
+    for _ in range(mix.choice((0, 2, 60))):
+        fill(message.log_entries.add(), mix)
+
+    assert_same_log(message, read_op_log(message.SerializeToString()))
+
+
+def test_the_log_of_the_reference_is_read_as_protobuf_reads_it():
+    data = (DATA / "tfprof_log").read_bytes()
+
+    assert_same_log(tfprof_log_pb2.OpLogProto.FromString(data), read_op_log(data))
+
+
+# ProfileProto
+
+
+def random_profile(mix):
+    message = fill(tfprof_log_pb2.ProfileProto(), mix, depth=8)
+    for key in range(mix.choice((0, 2, 40))):
+        fill(message.nodes[key], mix, depth=8)
+    for node in message.nodes.values():
+        node.ClearField("input_shapes")
+        node.ClearField("outputs")
+        for each in node.execs.values():
+            for table in (each.accelerator_execs, each.cpu_execs):
+                for times in table.values():
+                    for pair in times.times:
+                        pair.int64_values[:] = [mix.getrandbits(50), mix.choice((0, 1, -1, 900))]
+    return message
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_profile_read_and_written_again_is_the_same(seed):
+    message = random_profile(Random(seed))
+
+    written = write_profile_proto(read_profile_proto(message.SerializeToString()))
+
+    assert tfprof_log_pb2.ProfileProto.FromString(written) == message
