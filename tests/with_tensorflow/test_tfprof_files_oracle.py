@@ -1,16 +1,24 @@
 """tfprof's files, read by nbprof and by TensorFlow's own protobuf classes, hold the same."""
 
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
+from google.protobuf import text_format
+from google.protobuf.descriptor import FieldDescriptor
 from random_messages import fill
 
 from nbprof.ingest import wire
+from nbprof.ingest.tfprof.checkpoint import read_checkpoint
 from nbprof.ingest.tfprof.graph_def import read_graph_def
 from nbprof.ingest.tfprof.op_log import read_op_log
 from nbprof.ingest.tfprof.profile_proto import read_profile_proto, write_profile_proto
 from nbprof.ingest.tfprof.run_metadata import read_run_metadata
+from nbprof.ingest.tfprof.schema import Field, enums, messages
+from nbprof.ingest.tfprof.text_format import to_binary
 
 pytestmark = pytest.mark.tensorflow
 
@@ -22,9 +30,15 @@ tfprof_log_pb2 = pytest.importorskip("tensorflow.core.profiler.tfprof_log_pb2")
 DATA = Path(__file__).parent.parent / "data" / "tfprof"
 SEEDS = range(60)
 
+SCALARS = {
+    number: name.removeprefix("TYPE_").lower()
+    for name, number in vars(FieldDescriptor).items()
+    if name.startswith("TYPE_")
+}
 
-@pytest.fixture(params=["plain", "vectors"], autouse=True)
-def reader(request, monkeypatch):
+
+@pytest.fixture(params=["plain", "vectors"])
+def halves(request, monkeypatch):
     """Read with each half of the reader, which sizes would otherwise choose between."""
     monkeypatch.setattr(wire, "FEW", 10**9 if request.param == "plain" else 0)
 
@@ -96,7 +110,7 @@ def random_graph(mix):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_graph_is_read_as_protobuf_reads_it(seed):
+def test_a_random_graph_is_read_as_protobuf_reads_it(seed, halves):
     message = random_graph(Random(seed))
 
     assert_same_graph(message, read_graph_def(message.SerializeToString()))
@@ -196,7 +210,7 @@ def random_run(mix):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_run_is_read_as_protobuf_reads_it(seed):
+def test_a_random_run_is_read_as_protobuf_reads_it(seed, halves):
     message = random_run(Random(seed))
 
     assert_same_run(message, read_run_metadata(message.SerializeToString()))
@@ -248,7 +262,7 @@ def trace_rows(traces):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_log_is_read_as_protobuf_reads_it(seed):
+def test_a_random_log_is_read_as_protobuf_reads_it(seed, halves):
     mix = Random(seed)
     message = fill(tfprof_log_pb2.OpLogProto(), mix)
     for _ in range(mix.choice((0, 2, 60))):
@@ -282,9 +296,175 @@ def random_profile(mix):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_profile_read_and_written_again_is_the_same(seed):
+def test_a_random_profile_read_and_written_again_is_the_same(seed, halves):
     message = random_profile(Random(seed))
 
     written = write_profile_proto(read_profile_proto(message.SerializeToString()))
 
     assert tfprof_log_pb2.ProfileProto.FromString(written) == message
+
+
+TRAIN = """
+import sys
+from pathlib import Path
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_eager_execution()
+x = tf.placeholder(tf.float32, [4, 8])
+weights = tf.get_variable("weights", [8, 3], use_resource=False)
+loss = tf.reduce_sum(tf.nn.relu(tf.matmul(x, weights)))
+train = tf.train.AdamOptimizer().minimize(loss)
+session = tf.Session()
+session.run(tf.global_variables_initializer())
+profiler = tf.profiler.Profiler(session.graph)
+options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+for step in (0, 3):
+    run = tf.RunMetadata()
+    session.run(train, {x: np.ones((4, 8))}, options=options, run_metadata=run)
+    profiler.add_step(step, run)
+Path(sys.argv[1]).write_bytes(profiler.serialize_to_string())
+"""
+
+LOAD = """
+import sys
+from pathlib import Path
+from tensorflow.python.util import _pywrap_tfprof as engine
+engine.ProfilerFromFile(sys.argv[1].encode())
+Path(sys.argv[2]).write_bytes(engine.SerializeToString())
+"""
+
+
+def elsewhere(program, *arguments):
+    """Run a program in a process of its own, for there is one engine in each and it may abort."""
+    subprocess.run([sys.executable, "-c", program, *map(str, arguments)], check=True)
+
+
+def test_a_saved_training_run_read_and_written_again_is_the_same(tmp_path):
+    elsewhere(TRAIN, tmp_path / "saved")
+    saved = (tmp_path / "saved").read_bytes()
+
+    written = write_profile_proto(read_profile_proto(saved))
+
+    message = tfprof_log_pb2.ProfileProto.FromString(saved)
+    assert tfprof_log_pb2.ProfileProto.FromString(written) == message
+    assert len(message.nodes) > 40
+
+
+def test_tfprof_loads_what_nbprof_writes(tmp_path):
+    data = (DATA / "profile").read_bytes()
+    (tmp_path / "theirs").write_bytes(data)
+    (tmp_path / "ours").write_bytes(write_profile_proto(read_profile_proto(data)))
+
+    for name in ("theirs", "ours"):
+        elsewhere(LOAD, tmp_path / name, tmp_path / f"{name} again")
+    theirs, ours = (
+        tfprof_log_pb2.ProfileProto.FromString((tmp_path / name).read_bytes())
+        for name in ("theirs again", "ours again")
+    )
+
+    assert ours == theirs
+    assert len(ours.nodes) == 32
+
+
+# Text
+
+
+def test_the_table_of_fields_is_tensorflows():
+    roots = graph_pb2.GraphDef, config_pb2.RunMetadata, tfprof_log_pb2.OpLogProto
+    expected = {}
+    for root in roots:
+        describe(root.DESCRIPTOR, expected)
+
+    assert messages() == expected
+
+
+def describe(descriptor, table):
+    """Add the fields of a message, and of all it can hold, to the table."""
+    name = kind_of_message(descriptor)
+    if name in table:
+        return
+    table[name] = {f.name.encode(): Field(f.number, kind(f)) for f in descriptor.fields}
+    for field in descriptor.fields:
+        if field.message_type:
+            describe(field.message_type, table)
+
+
+def kind(field):
+    if field.message_type:
+        return kind_of_message(field.message_type)
+    if field.enum_type:
+        assert enums()[field.enum_type.name] == {
+            value.name.encode(): value.number for value in field.enum_type.values
+        }
+        return field.enum_type.name
+    return SCALARS[field.type]
+
+
+def kind_of_message(descriptor):
+    if descriptor.GetOptions().map_entry:
+        key, value = descriptor.fields
+        return f"{{{kind(key)} {kind(value)}}}"
+    return descriptor.full_name.removeprefix("tensorflow.").removeprefix("tfprof.")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("one_line", [False, True])
+def test_random_text_is_translated_as_protobuf_does(seed, one_line):
+    mix = Random(seed)
+    message = mix.choice((graph_pb2.GraphDef, config_pb2.RunMetadata, tfprof_log_pb2.OpLogProto))()
+    fill(message, mix, depth=5)
+    text = text_format.MessageToString(
+        message,
+        as_one_line=one_line,
+        as_utf8=mix.random() < 0.5,
+        use_short_repeated_primitives=mix.random() < 0.5,
+        pointy_brackets=mix.random() < 0.5,
+    )
+
+    binary = to_binary(text.encode(), message.DESCRIPTOR.name)
+
+    assert type(message).FromString(binary) == message
+
+
+def test_the_graph_of_the_reference_is_translated_as_protobuf_does():
+    text = (DATA / "graph.pbtxt").read_bytes()
+
+    binary = to_binary(text, "GraphDef")
+
+    message = text_format.Parse(text, graph_pb2.GraphDef())
+    assert graph_pb2.GraphDef.FromString(binary) == message
+    assert_same_graph(message, read_graph_def(binary))
+
+
+# Checkpoints
+
+
+def test_a_checkpoint_is_read_as_tensorflow_reads_it(tmp_path):
+    values = {
+        f"scope_{i % 5}/variable_{i}": np.arange(i % 7 * 6).reshape(2, -1, 3).astype(dtype)
+        for i, dtype in enumerate(40 * ["f2", "f4", "f8", "i1", "i4", "i8", "u2", "?", "c8"])
+    }
+    variables = {name: tf.Variable(value) for name, value in values.items()}
+    brain = tf.Variable(tf.cast([0.5, -2.0], tf.bfloat16))
+    prefix = tf.compat.v1.train.Saver({**variables, "brain": brain}).save(
+        None, str(tmp_path / "ckpt"), write_meta_graph=False
+    )
+
+    checkpoint = read_checkpoint(prefix)
+
+    assert set(checkpoint.variables) == {*values, "brain"}
+    for name, value in values.items():
+        assert checkpoint.variables[name].shape == value.shape
+        assert checkpoint.values(name).dtype == value.dtype
+        np.testing.assert_array_equal(checkpoint.values(name), value)
+    assert checkpoint.values("brain").tolist() == [0.5, -2.0]
+
+
+def test_the_checkpoint_of_the_reference_is_read_as_tensorflow_reads_it():
+    checkpoint, theirs = read_checkpoint(DATA / "ckpt"), tf.train.load_checkpoint(DATA / "ckpt")
+
+    assert {
+        name: list(variable.shape) for name, variable in checkpoint.variables.items()
+    } == theirs.get_variable_to_shape_map()
+    for name in checkpoint.variables:
+        np.testing.assert_array_equal(checkpoint.values(name), theirs.get_tensor(name))

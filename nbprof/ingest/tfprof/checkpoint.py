@@ -35,6 +35,11 @@ DIM_SIZE = tag(1, VARINT)
 SLICE_KEY = b"\0"
 """With it begin the keys of parts of variables; those of variables are names."""
 
+MOST_DIMS = 254
+"""So many dimensions TensorFlow allows."""
+
+MOST_NUMPY_DIMS = 32
+
 BFLOAT16 = "bfloat16"
 
 NUMPY_TYPES = {
@@ -70,6 +75,13 @@ class Variable:
     is_sliced: bool
     """Whether the values are saved in parts, as those of a partitioned variable are."""
 
+    def fits(self, item_size: int) -> bool:
+        """Tell whether shape and size agree, and numpy can hold the shape."""
+        if len(self.shape) > MOST_NUMPY_DIMS or min(self.shape, default=0) < 0:
+            return False
+        largest = prod(dim for dim in self.shape if dim) * item_size
+        return largest < 2**63 and prod(self.shape) * item_size == self.size
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -90,24 +102,20 @@ class Checkpoint:
             saved = "in parts" if variable.is_sliced else f"as {variable.dtype}"
             raise NbprofError(f"{what}: its values are saved {saved}, which nbprof does not read.")
         dtype = np.dtype(NUMPY_TYPES[variable.dtype])
-        if (
-            prod(variable.shape) * dtype.itemsize != variable.size
-            or min(variable.shape, default=0) < 0
-        ):
+        if not variable.fits(dtype.itemsize):
             raise NbprofError(
                 f"{what}: {variable.size} bytes are no values of the shape {variable.shape} "
                 f"and the type {variable.dtype}."
             )
-        written = np.frombuffer(
-            self._read(variable), dtype.newbyteorder(">" if self.is_big_endian else "<")
-        )
+        order = dtype.newbyteorder(">" if self.is_big_endian else "<")
+        written = np.frombuffer(self._read(variable), order)
         if variable.dtype == BFLOAT16:
             written = (written.astype(np.uint32) << 16).view(np.float32)
         return written.astype(written.dtype.newbyteorder("=")).reshape(variable.shape)
 
     def _read(self, variable: Variable) -> bytes:
         suffix = f".data-{variable.shard:05d}-of-{self.shards:05d}"
-        path = self.prefix.with_name(self.prefix.name + suffix)
+        path = Path(f"{self.prefix}{suffix}")
         try:
             if path.stat().st_size < variable.offset + variable.size:
                 raise NbprofError(
@@ -118,18 +126,17 @@ class Checkpoint:
                 file.seek(variable.offset)
                 return file.read(variable.size)
         except OSError as error:
-            raise NbprofError(f"{path} is not readable: {error.strerror}.") from None
+            raise NbprofError(f"{path} is not readable: {error}.") from None
 
 
 def read_checkpoint(prefix: str | Path) -> Checkpoint:
     """Read the index of the checkpoint of that prefix."""
-    prefix = Path(prefix)
-    prefix = prefix.with_name(prefix.name.removesuffix(".index"))
-    path = prefix.with_name(f"{prefix.name}.index")
+    prefix = Path(str(prefix).removesuffix(".index"))
+    path = Path(f"{prefix}.index")
     if prefix.is_file() and not path.is_file():
         raise NbprofError(
-            f"{prefix} is a checkpoint in one file, as TensorFlow wrote before version 0.12, which "
-            "nbprof does not read; restore and save it with TensorFlow to have it read."
+            f"{prefix} is not the prefix of a checkpoint, as it is a file itself: checkpoints in "
+            "one file, of TensorFlow's first format, have to be restored and saved anew."
         )
     try:
         data = path.read_bytes()
@@ -151,6 +158,8 @@ def read_index(data: bytes, prefix: Path) -> Checkpoint:
             is_big_endian = bool(header.get(HEADER_ENDIANNESS, 0))
         elif not key.startswith(SLICE_KEY):
             variables[key.decode(errors="replace")] = _read_variable(entry)
+    if not shards:
+        raise NbprofError(f"{source} is not a readable checkpoint index: it has no header.")
     return Checkpoint(prefix, shards, is_big_endian, variables)
 
 
@@ -181,6 +190,8 @@ def _read_shape(entry: Buffer, begin: int, end: int) -> tuple[int, ...]:
             dim = {inner: value for inner, value, _ in entry.fields(at, at + size)}
             number = dim.get(DIM_SIZE, 0)
             dims.append(number - 2**64 if number >> 63 else number)
+    if len(dims) > MOST_DIMS:
+        raise entry.damage(begin, f"a shape of at most {MOST_DIMS} dimensions was expected")
     return tuple(dims)
 
 

@@ -85,7 +85,9 @@ def _entries(block: Buffer) -> Iterator[tuple[bytes, bytes]]:
         size, position = block.varint(position, end)
         if shared > len(key) or position + unshared + size > end:
             raise block.damage(start, "a key and a value were expected to end in the block")
-        key = key[:shared] + data[position : position + unshared]
+        previous, key = key, key[:shared] + data[position : position + unshared]
+        if start and key <= previous:
+            raise block.damage(start, "a key was expected that comes after the one before it")
         key_bytes += len(key)
         if key_bytes > MOST_SHARED * len(data):
             raise block.damage(start, "keys that have less in common were expected")
