@@ -157,7 +157,7 @@ def assert_same_run(message, run):
         memory.has_stats,
         memory.temp,
         memory.persistent,
-        memory.output,
+        run.output_bytes,
     )
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
     outputs = run.outputs

@@ -7,7 +7,8 @@ profile can repeat them.
 The field numbers are those of ``tensorflow/core/framework/{graph,node_def,attr_value}.proto``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -98,24 +99,42 @@ class Attributes:
     """The bytes of each map entry: name and value, as ProfileNode has them too."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class GraphDef:
-    """The nodes of a graph in file order; a name may occur more than once."""
+    """The nodes of a graph in file order; a name may occur more than once.
+
+    What is in the attributes is read when it is first asked for, and damage in it is reported then.
+    """
 
     name: Texts
     op: Texts
     device: Texts
     inputs: Inputs
-    shape: Shapes
-    """Of the attribute `shape`, at most one a node."""
-    output_shapes: Shapes
-    """Of the attribute `_output_shapes`."""
-    data_format: dict[int, bytes]
-    """The attribute `data_format` by the row of the node, where it is a text."""
-    attributes: Attributes
+    _buffer: Buffer = field(repr=False)
+    _entries: Spans = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.name)
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """All attributes, undecoded."""
+        return _read_attributes(self._buffer, self._entries)
+
+    @cached_property
+    def shape(self) -> Shapes:
+        """The attribute `shape`, at most one a node."""
+        return _read_shape(self._buffer, self.attributes)
+
+    @cached_property
+    def output_shapes(self) -> Shapes:
+        """The attribute `_output_shapes`."""
+        return _read_output_shapes(self._buffer, self.attributes)
+
+    @cached_property
+    def data_format(self) -> dict[int, bytes]:
+        """The attribute `data_format` by the row of the node, where it is a text."""
+        return _read_data_format(self._buffer, self.attributes)
 
 
 def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
@@ -125,16 +144,13 @@ def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
     count = len(nodes)
     fields = scan(buffer, nodes)
     inputs = fields.messages(NODE_INPUT)
-    attributes = _read_attributes(buffer, fields.messages(NODE_ATTR))
     return GraphDef(
         name=Texts.of_field(fields, NODE_NAME, count, data),
         op=Texts.of_field(fields, NODE_OP, count, data),
         device=Texts.of_field(fields, NODE_DEVICE, count, data),
         inputs=Inputs(owners(inputs), count_up(owners(inputs)), Texts.of_spans(inputs, data)),
-        shape=_read_shape(buffer, attributes),
-        output_shapes=_read_output_shapes(buffer, attributes),
-        data_format=_read_data_format(buffer, attributes),
-        attributes=attributes,
+        _buffer=buffer,
+        _entries=fields.messages(NODE_ATTR),
     )
 
 

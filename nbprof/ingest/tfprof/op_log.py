@@ -3,7 +3,8 @@
 The field numbers are those of ``tensorflow/core/profiler/tfprof_log.proto``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -62,9 +63,12 @@ class StringTable:
         return dict(zip(self.id.tolist(), self.text.strings(), strict=True))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class OpLog:
-    """The entries of a log, in file order."""
+    """The entries of a log, in file order.
+
+    The call stacks are read when they are first asked for, and damage in them is reported then.
+    """
 
     name: Texts
     float_ops: Ints
@@ -73,11 +77,17 @@ class OpLog:
     type_entry: Ints
     """The entry of each type. The types are by entry and in file order."""
     type_name: Texts
-    traces: Traces
     id_to_string: StringTable
+    _buffer: Buffer = field(repr=False)
+    _code: Spans = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.name)
+
+    @cached_property
+    def traces(self) -> Traces:
+        """The call stacks of all entries."""
+        return read_traces(self._buffer, self._code)
 
 
 def read_op_log(data: bytes, source: str = "op log") -> OpLog:
@@ -96,8 +106,9 @@ def read_op_log(data: bytes, source: str = "op log") -> OpLog:
         has_code=has_code,
         type_entry=owners(types),
         type_name=Texts.of_spans(types, data),
-        traces=read_traces(buffer, code),
         id_to_string=read_string_table(buffer, top.messages(LOG_STRING)),
+        _buffer=buffer,
+        _code=code,
     )
 
 

@@ -6,7 +6,8 @@ graphs, costs) is skipped unread.
 The field numbers are those of ``tensorflow/core/framework/step_stats.proto`` and its neighbours.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -91,13 +92,14 @@ class Memory:
     """Whether there are memory stats, which the next two are from."""
     temp: Ints
     persistent: Ints
-    output: Ints
-    """Over all outputs whose allocation is described."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class RunMetadata:
-    """The records of a step, by device and in file order."""
+    """The records of a step, by device and in file order.
+
+    What they say of memory is read when it is first asked for, and damage in it is reported then.
+    """
 
     has_step_stats: bool
     """False where the message has no such field, not even an empty one."""
@@ -108,12 +110,30 @@ class RunMetadata:
     node_name: Texts
     all_start_micros: Ints
     op_end_rel_micros: Ints
-    memory: Memory
-    outputs: Outputs
-    allocations: Allocations
+    _parts: "_Parts" = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.device)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What each record says of memory, but for its outputs."""
+        return _read_memory(self._parts, len(self))
+
+    @cached_property
+    def allocations(self) -> Allocations:
+        """What the accelerator's allocators allocated and freed."""
+        return _read_allocations(self._parts)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The outputs whose allocation is described."""
+        return _read_outputs(self._parts.buffer, self._parts.outputs)
+
+    @cached_property
+    def output_bytes(self) -> Ints:
+        """The bytes of those outputs, summed up per record."""
+        return sums(self.outputs.record, self.outputs.bytes, len(self))
 
 
 def read_run_metadata(data: bytes, source: str = "run metadata") -> RunMetadata:
@@ -124,8 +144,6 @@ def read_run_metadata(data: bytes, source: str = "run metadata") -> RunMetadata:
     records, in_devices = scan_long(buffer, devices, RECORDS)
     count = len(records)
     fields = scan(buffer, records)
-    outputs = _read_outputs(buffer, fields.messages(RECORD_OUTPUT))
-    memory, allocations = _read_memory(buffer, fields, count, outputs)
     return RunMetadata(
         has_step_stats=len(step_stats) > 0,
         devices=Texts.of_field(in_devices, DEVICE_NAME, len(devices), data),
@@ -133,9 +151,12 @@ def read_run_metadata(data: bytes, source: str = "run metadata") -> RunMetadata:
         node_name=Texts.of_field(fields, RECORD_NODE_NAME, count, data),
         all_start_micros=fields.numbers(RECORD_ALL_START, count),
         op_end_rel_micros=fields.numbers(RECORD_OP_END, count),
-        memory=memory,
-        outputs=outputs,
-        allocations=allocations,
+        _parts=_Parts(
+            buffer,
+            fields.messages(RECORD_MEMORY),
+            fields.messages(RECORD_MEMORY_STATS),
+            fields.messages(RECORD_OUTPUT),
+        ),
     )
 
 
@@ -157,41 +178,52 @@ def _read_outputs(buffer: Buffer, outputs: Spans) -> Outputs:
     )
 
 
-def _read_memory(
-    buffer: Buffer, fields: Fields, records: int, outputs: Outputs
-) -> tuple[Memory, Allocations]:
-    used = fields.messages(RECORD_MEMORY)
-    count, record = len(used), owners(used)
-    inner = scan(buffer, used)
-    name = Texts.of_field(inner, MEMORY_ALLOCATOR, count, buffer.data)
-    is_accelerator = name.contain(ACCELERATOR_ALLOCATOR)
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Where in the file the messages are that the records hold."""
+
+    buffer: Buffer
+    memory: Spans
+    memory_stats: Spans
+    outputs: Spans
+
+    @cached_property
+    def in_memory(self) -> Fields:
+        return scan(self.buffer, self.memory)
+
+    @cached_property
+    def is_accelerator(self) -> Mask:
+        """Whether each of the allocators is the accelerator's."""
+        count = len(self.memory)
+        names = Texts.of_field(self.in_memory, MEMORY_ALLOCATOR, count, self.buffer.data)
+        return names.contain(ACCELERATOR_ALLOCATOR)
+
+
+def _read_memory(parts: _Parts, records: int) -> Memory:
+    record, count = owners(parts.memory), len(parts.memory)
+    fields, mask = parts.in_memory, parts.is_accelerator
     in_use = np.zeros(records, np.int64)
-    np.maximum.at(
-        in_use, record[is_accelerator], inner.numbers(MEMORY_IN_USE, count)[is_accelerator]
-    )
-    pieces = fields.messages(RECORD_MEMORY_STATS)
+    np.maximum.at(in_use, record[mask], fields.numbers(MEMORY_IN_USE, count)[mask])
     has_stats = np.zeros(records, np.bool_)
-    has_stats[pieces.row] = True
-    stats = scan_merged(buffer, pieces)
-    memory = Memory(
-        total=sums(record, inner.numbers(MEMORY_TOTAL, count), records),
-        peak=sums(record, inner.numbers(MEMORY_PEAK, count), records),
-        live=sums(record, inner.numbers(MEMORY_LIVE, count), records),
+    has_stats[parts.memory_stats.row] = True
+    stats = scan_merged(parts.buffer, parts.memory_stats)
+    return Memory(
+        total=sums(record, fields.numbers(MEMORY_TOTAL, count), records),
+        peak=sums(record, fields.numbers(MEMORY_PEAK, count), records),
+        live=sums(record, fields.numbers(MEMORY_LIVE, count), records),
         in_use=in_use,
         has_stats=has_stats,
         temp=stats.numbers(STATS_TEMP, records),
         persistent=stats.numbers(STATS_PERSISTENT, records),
-        output=sums(outputs.record, outputs.bytes, records),
     )
-    allocations = inner.messages(MEMORY_ALLOCATION)
-    kept = allocations[np.flatnonzero(is_accelerator[allocations.row])]
-    return memory, _read_allocations(buffer, kept, record)
 
 
-def _read_allocations(buffer: Buffer, allocations: Spans, record: Ints) -> Allocations:
-    fields = scan(buffer, allocations)
+def _read_allocations(parts: _Parts) -> Allocations:
+    found = parts.in_memory.messages(MEMORY_ALLOCATION)
+    found = found[np.flatnonzero(parts.is_accelerator[found.row])]
+    fields = scan(parts.buffer, found)
     return Allocations(
-        record=record[allocations.row],
-        micros=fields.numbers(ALLOCATION_MICROS, len(allocations)),
-        bytes=fields.numbers(ALLOCATION_BYTES, len(allocations)),
+        record=owners(parts.memory)[found.row],
+        micros=fields.numbers(ALLOCATION_MICROS, len(found)),
+        bytes=fields.numbers(ALLOCATION_BYTES, len(found)),
     )
