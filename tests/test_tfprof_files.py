@@ -279,6 +279,18 @@ def test_entries_are_read_with_types_and_traces(halves):
     assert log.id_to_string.lookup() == {1: "train.py", 0: "none"}
 
 
+def test_stacks_that_are_the_same_are_each_entrys_own(halves):
+    def entry(*lines):
+        code = b"".join(payload(1, number(2, line)) for line in lines)
+        return payload(1, payload(4, code))
+
+    stacks = [(1, 2, 3), (1, 2, 3), (), (4,), (1, 2, 3), (4,), ()]
+    log = read_op_log(b"".join(entry(*lines) for lines in stacks))
+
+    assert log.traces.owner.tolist() == [0, 0, 0, 1, 1, 1, 3, 4, 4, 4, 5]
+    assert log.traces.lineno.tolist() == [1, 2, 3, 1, 2, 3, 4, 1, 2, 3, 4]
+
+
 # ProfileProto
 
 

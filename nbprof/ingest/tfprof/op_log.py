@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from nbprof.ingest.lanes import Inner, scan_long
-from nbprof.ingest.tfprof.repeated import int32, owners, tag
+from nbprof.ingest.tfprof.repeated import each_position, int32, owners, tag
 from nbprof.ingest.tfprof.texts import Texts
 from nbprof.ingest.wire import VARINT, Buffer, Ints, Mask, Spans, scan
 
@@ -30,6 +30,9 @@ TRACE_FUNCTION_START = tag(5, VARINT)
 TRACE_FILE = tag(6, VARINT)
 TRACE_FUNCTION = tag(7, VARINT)
 TRACE_LINE = tag(8, VARINT)
+
+TRIED = 200
+"""Of about so many stacks is seen whether many are the same."""
 
 MAP_KEY = tag(1, VARINT)
 MAP_TEXT = tag(2)
@@ -114,17 +117,37 @@ def read_op_log(data: bytes, source: str = "op log") -> OpLog:
 
 def read_traces(buffer: Buffer, code: Spans) -> Traces:
     """Read the frames of CodeDefs; `code.row` tells whose each is."""
-    traces = scan(buffer, code).messages(CODE_TRACE)
+    distinct, which = _distinct(buffer, code)
+    traces = scan(buffer, distinct).messages(CODE_TRACE)
     count = len(traces)
     fields = scan(buffer, traces)
+    length = np.bincount(traces.row, minlength=len(distinct))
+    frame = each_position((np.cumsum(length) - length)[which], length[which])
     return Traces(
-        owner=owners(code)[traces.row],
-        file_id=fields.numbers(TRACE_FILE, count),
-        lineno=int32(fields.numbers(TRACE_LINE_NUMBER, count)),
-        function_id=fields.numbers(TRACE_FUNCTION, count),
-        line_id=fields.numbers(TRACE_LINE, count),
-        func_start_line=int32(fields.numbers(TRACE_FUNCTION_START, count)),
+        owner=np.repeat(owners(code), length[which]),
+        file_id=fields.numbers(TRACE_FILE, count)[frame],
+        lineno=int32(fields.numbers(TRACE_LINE_NUMBER, count))[frame],
+        function_id=fields.numbers(TRACE_FUNCTION, count)[frame],
+        line_id=fields.numbers(TRACE_LINE, count)[frame],
+        func_start_line=int32(fields.numbers(TRACE_FUNCTION_START, count))[frame],
     )
+
+
+def _distinct(buffer: Buffer, code: Spans) -> tuple[Spans, Ints]:
+    """Give each stack once, and which of these each is; or all, if few seem to be the same.
+
+    Ops made by one line in a loop share their stack, and to compare bytes is cheaper than to read.
+    """
+    stacks = Texts.of_spans(code, buffer.data)
+    tried = stacks.take(np.arange(0, len(code), max(1, len(code) // TRIED))).raw()
+    if len(set(tried)) > len(tried) / 2:
+        return code, np.arange(len(code))
+    rows: dict[bytes, int] = {}
+    which = [rows.setdefault(stack, len(rows)) for stack in stacks.raw()]
+    number = np.array(which, np.int64)
+    first = np.empty(len(rows), np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return code[first], number
 
 
 def read_string_table(buffer: Buffer, entries: Spans) -> StringTable:

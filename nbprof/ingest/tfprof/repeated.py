@@ -74,7 +74,7 @@ def _numbers_of_both_kinds(buffer: Buffer, fields: Fields) -> tuple[Ints, Ints]:
 
 def unpack(buffer: Buffer, packed: Spans) -> tuple[Ints, Ints]:
     """Read packed varints: the row of each, and its value."""
-    where = each_byte(packed.begin, packed.size)
+    where = each_position(packed.begin, packed.size)
     letters = buffer.bytes[where]
     ends = np.flatnonzero(letters < 0x80)
     starts = np.append(0, ends[:-1] + 1)[: len(ends)]
@@ -104,8 +104,8 @@ def _varints_at(letters: Letters, starts: Ints) -> Words:
     return value
 
 
-def each_byte(begin: Positions, size: Positions) -> Ints:
-    """Give the position of every byte of all the spans."""
+def each_position(begin: Positions, size: Positions) -> Ints:
+    """Give every position in all the spans, one span after the other."""
     begin, size = begin.astype(np.int64), size.astype(np.int64)
     before = np.cumsum(size) - size
     where: Ints = np.arange(int(size.sum())) + np.repeat(begin - before, size)
@@ -124,7 +124,7 @@ def gather(letters: Letters, begin: Positions, size: Positions) -> Letters:
     # In parts, for the position of a byte takes eight times its room.
     borders = np.searchsorted(until, np.arange(0, int(until[-1]) + GATHERED, GATHERED))
     for first, last in pairwise(np.unique(np.minimum(borders, len(size))).tolist()):
-        where = each_byte(begin[first:last], size[first:last])
+        where = each_position(begin[first:last], size[first:last])
         copied[until[first] : until[last]] = letters[where]
     return copied
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbprof.ingest.wire import Fields, Ints, Mask, Positions, Spans
+from nbprof.ingest.wire import Fields, Ints, Mask, Positions, Spans, Words
+
+WORD = 8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,13 +41,25 @@ class Texts:
 
     def equal(self, text: bytes) -> Mask:
         """Tell which texts are this one, of at least one byte."""
-        same: Mask = self.size == len(text)
-        rows = np.flatnonzero(same)
-        letters = np.frombuffer(self.data, np.uint8)
-        for offset, letter in enumerate(text):
-            rows = rows[letters[self.begin[rows] + offset] == letter]
-        same[:] = False
+        rows = np.flatnonzero(self.size == len(text))
+        if len(self.data) >= WORD:
+            for offset in range(0, len(text), WORD):
+                rows = rows[self._same(rows, offset, text[offset : offset + WORD])]
+        else:
+            rows = rows[[letters == text for letters in self.take(rows).raw()]]
+        same = np.zeros(len(self), np.bool_)
         same[rows] = True
+        return same
+
+    def _same(self, rows: Ints, offset: int, letters: bytes) -> Mask:
+        """Tell which of the rows have these letters, at most a word, at that offset."""
+        last = len(self.data) - WORD
+        words: Words = np.ndarray(last + 1, "<u8", self.data, strides=(1,))
+        position = self.begin[rows] + offset
+        near = np.minimum(position, last)
+        word = words[near] >> (8 * (position - near)).view(np.uint64)
+        mask = np.uint64(2 ** (8 * len(letters)) - 1)
+        same: Mask = word & mask == np.uint64(int.from_bytes(letters, "little"))
         return same
 
     def contain(self, part: bytes) -> Mask:
