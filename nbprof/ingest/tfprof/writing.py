@@ -11,7 +11,7 @@ import numpy as np
 
 from nbprof.ingest.tfprof.repeated import Letters, gather
 from nbprof.ingest.tfprof.texts import Texts
-from nbprof.ingest.wire import LENGTH, VARINT, Ints, Mask, Words
+from nbprof.ingest.wire import BLOCK, LENGTH, VARINT, Ints, Mask, Words
 
 GROUPS = np.arange(0, 70, 7, dtype=np.uint64)
 """Where the groups of 7 bits begin of which a varint is made."""
@@ -30,8 +30,18 @@ class Written:
 
 def encode(values: Ints | Words | Mask) -> tuple[Ints, Letters]:
     """Write numbers as varints: the size of each, and the bytes of all."""
-    unsigned = values.astype(np.int64).view(np.uint64) if values.dtype != np.uint64 else values
-    groups = unsigned[:, np.newaxis] >> GROUPS
+    numbers = values.astype(np.int64).view(np.uint64)
+    if numbers.max(initial=0) < 0x80:
+        return np.ones(len(numbers), np.int64), numbers.astype(np.uint8)
+    # In parts, for the groups of a number take ten times its room.
+    parts = [
+        _encode_block(numbers[first : first + BLOCK]) for first in range(0, len(numbers), BLOCK)
+    ]
+    return np.concatenate([size for size, _ in parts]), np.concatenate([part for _, part in parts])
+
+
+def _encode_block(numbers: Words) -> tuple[Ints, Letters]:
+    groups = numbers[:, np.newaxis] >> GROUPS
     size = np.maximum((groups != 0).sum(axis=1), 1)
     letters = (groups & np.uint64(0x7F)).astype(np.uint8)
     place = np.arange(len(GROUPS))
@@ -43,19 +53,21 @@ def number_field(number: int, row: Ints, values: Ints | Words | Mask) -> Written
     """Write a number into each message; a zero is left out, as it is what an absent one means."""
     given = np.flatnonzero(values)
     size, letters = encode(values[given])
-    return _with_tag(number << 3 | VARINT, row[given], size, letters)
+    return Written(row[given], size + 1, _with_tag(number << 3 | VARINT, size, letters))
 
 
 def text_field(number: int, row: Ints, texts: Texts) -> Written:
     """Write a text or a message into each message, empty ones too."""
-    length_size, lengths = encode(texts.size)
+    size, lengths = encode(texts.size)
+    heads = _with_tag(number << 3 | LENGTH, size, lengths)
     content = gather(np.frombuffer(texts.data, np.uint8), texts.begin, texts.size)
-    both = assemble(
-        len(texts),
-        Written(np.arange(len(texts)), length_size, lengths),
-        Written(np.arange(len(texts)), texts.size, content),
+    head_size = size + 1
+    is_head = np.repeat(
+        np.tile([True, False], len(texts)), np.column_stack([head_size, texts.size]).ravel()
     )
-    return _with_tag(number << 3 | LENGTH, row, both.size, np.frombuffer(both.data, np.uint8))
+    letters = np.empty(len(is_head), np.uint8)
+    letters[is_head], letters[~is_head] = heads, content
+    return Written(row, head_size + texts.size, letters)
 
 
 def name_field(number: int, texts: Texts) -> Written:
@@ -72,9 +84,9 @@ def packed_field(number: int, row: Ints, values: Ints, count: int) -> Written:
     return text_field(number, given, packed.take(given))
 
 
-def _with_tag(tag: int, row: Ints, size: Ints, letters: Letters) -> Written:
-    before = np.cumsum(size) - size
-    return Written(row, size + 1, np.insert(letters, before, np.uint8(tag)))
+def _with_tag(tag: int, size: Ints, letters: Letters) -> Letters:
+    """Put a tag before each of the numbers."""
+    return np.insert(letters, np.cumsum(size) - size, np.uint8(tag))
 
 
 def assemble(count: int, *fields: Written) -> Texts:
