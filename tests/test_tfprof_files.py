@@ -465,9 +465,9 @@ def block(*entries):
     return guarded(b"".join(written) + bytes(4))
 
 
-def guarded(written):
+def guarded(written, compression=b"\0"):
     """Add what comes after a block: whether it is compressed, and the checksum."""
-    return written + b"\0" + masked_checksum(written + b"\0").to_bytes(4, "little")
+    return written + compression + masked_checksum(written + compression).to_bytes(4, "little")
 
 
 def table(*entries):
@@ -494,6 +494,24 @@ def test_an_entry_of_any_shape_and_size_is_only_believed_when_they_agree(tmp_pat
     for name, why in {"liar": "no values of", "parts": "in parts", "words": "as string"}.items():
         with pytest.raises(NbprofError, match=why):
             checkpoint.values(name)
+
+
+def test_a_compressed_index_is_read(tmp_path):
+    plain = block(HEADER, (b"x", number(1, 1) + payload(2, shape(2, 3))))[:-5]
+    packed = varint(len(plain)) + bytes([len(plain) - 1 << 2]) + plain
+    index = table_of(guarded(packed, b"\1"))
+
+    assert read_index(index, tmp_path / "ckpt").variables["x"].shape == (2, 3)
+    with pytest.raises(NbprofError, match="no block of compression 9 was expected"):
+        read_index(table_of(guarded(packed, b"\x09")), tmp_path / "ckpt")
+
+
+def test_a_block_that_disagrees_with_its_checksum_is_refused(tmp_path):
+    index = bytearray((DATA / "ckpt.index").read_bytes())
+    index[40] ^= 1
+
+    with pytest.raises(NbprofError, match="agrees with its checksum"):
+        read_index(bytes(index), tmp_path / "ckpt")
 
 
 def test_a_table_without_a_header_is_no_checkpoint(tmp_path):

@@ -16,7 +16,7 @@ from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.repeated import tag
 from nbprof.ingest.tfprof.schema import enums
 from nbprof.ingest.tfprof.sorted_table import read_table
-from nbprof.ingest.wire import FIXED32, VARINT, Buffer
+from nbprof.ingest.wire import VARINT, Buffer
 
 HEADER_SHARDS = tag(1, VARINT)
 HEADER_ENDIANNESS = tag(2, VARINT)
@@ -26,7 +26,6 @@ ENTRY_SHAPE = tag(2)
 ENTRY_SHARD = tag(3, VARINT)
 ENTRY_OFFSET = tag(4, VARINT)
 ENTRY_SIZE = tag(5, VARINT)
-ENTRY_CHECKSUM = tag(6, FIXED32)
 ENTRY_SLICE = tag(7)
 
 SHAPE_DIM = tag(2)

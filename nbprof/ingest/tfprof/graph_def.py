@@ -15,7 +15,7 @@ import numpy as np
 from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.tfprof.repeated import last_of_runs, owners, tag
 from nbprof.ingest.tfprof.texts import Texts
-from nbprof.ingest.wire import VARINT, Buffer, Fields, Ints, Mask, Spans, scan
+from nbprof.ingest.wire import FIXED32, VARINT, Buffer, Fields, Ints, Mask, Spans, scan
 
 GRAPH_NODE = tag(1)
 
@@ -38,7 +38,7 @@ VALUES = (
     VALUE_LIST,
     VALUE_TEXT,
     tag(3, VARINT),
-    tag(4, 5),
+    tag(4, FIXED32),
     tag(5, VARINT),
     tag(6, VARINT),
     VALUE_SHAPE,

@@ -1,4 +1,8 @@
-"""Read what protobuf repeats: messages of one kind in a row, packed numbers, messages in pieces."""
+"""Read what protobuf repeats: packed numbers and messages in pieces; and work on rows and spans.
+
+What `wire.scan` gives are rows and spans; the readers of tfprof's files sum up, copy and expand
+them with the functions below.
+"""
 
 from itertools import pairwise
 
@@ -37,7 +41,7 @@ def scan_merged(buffer: Buffer, pieces: Spans) -> Fields:
     A message field that is there twice makes one message of all its fields, in file order.
     """
     fields = scan(buffer, pieces)
-    above = pieces.row.astype(np.int64)
+    above = owners(pieces)
     if (above[1:] == above[:-1]).any():
         fields = fields.in_file_order()
     return Fields(above[fields.row], fields.tag, fields.value, fields.begin)
@@ -81,16 +85,15 @@ def unpack(buffer: Buffer, packed: Spans) -> tuple[Ints, Ints]:
     borders = np.cumsum(packed.size.astype(np.int64))
     open_ends = np.flatnonzero(packed.size)
     open_ends = open_ends[letters[borders[open_ends] - 1] >= 0x80]
-    for row in open_ends[:1]:
-        end = int(packed.begin[row]) + int(packed.size[row])
+    for open_end in open_ends[:1]:
+        end = int(packed.begin[open_end]) + int(packed.size[open_end])
         raise buffer.damage(end, "the rest of a number was expected, not an end")
     width = ends + 1 - starts
     if width.max(initial=0) > LONGEST_VARINT:
         at = int(where[starts[np.argmax(width)]])
         raise buffer.damage(at, f"a number of at most {LONGEST_VARINT} bytes was expected")
-    return owners(packed)[np.searchsorted(borders, starts, side="right")], _varints_at(
-        letters, starts
-    ).view(np.int64)
+    row = np.searchsorted(borders, starts, side="right")
+    return owners(packed)[row], _varints_at(letters, starts).view(np.int64)
 
 
 def _varints_at(letters: Letters, starts: Ints) -> Words:
@@ -142,9 +145,6 @@ def sums(row: Ints, values: Ints, count: int) -> Ints:
     return np.diff(until[np.searchsorted(row, np.arange(count + 1))])
 
 
-def last_of_runs(*columns: Ints) -> Ints:
-    """Give the index of the last row of each run of rows that are equal in all columns."""
-    ends = np.zeros(max(len(columns[0]) - 1, 0), np.bool_)
-    for column in columns:
-        ends |= column[1:] != column[:-1]
-    return np.flatnonzero(np.append(ends, True))[: len(columns[0])]
+def last_of_runs(row: Ints) -> Ints:
+    """Give the index of the last of each run of equal values."""
+    return np.flatnonzero(np.append(row[1:] != row[:-1], True))[: len(row)]
