@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nbprof.ingest.wire import (
+    LENGTH,
     ONE_BYTE,
     VARINT,
     Buffer,
@@ -41,8 +42,10 @@ class Inner:
 
     tag: int
     """Their tag in the long message."""
-    second: tuple[int, int]
-    """Which tag their second field has, while their first is a varint of number 1."""
+    second: tuple[int, ...]
+    """Which tags their second field has."""
+    first: int = 1 << 3 | VARINT
+    """Which tag their first field has: of a varint, or of a text or message."""
 
 
 def scan_long(buffer: Buffer, messages: Spans, inner: Inner) -> tuple[Spans, Fields]:
@@ -115,10 +118,12 @@ def _looks_like_start(buffer: Buffer, position: Ints, end: Ints, inner: Inner) -
     length, width = varints(buffer.words[position] >> ONE_BYTE)
     inside = np.minimum(position + 1 + width.view(np.int64), last)
     word = buffer.words[inside]
-    _, first_width = varints(word >> ONE_BYTE)
-    second = (word >> (ONE_BYTE + ONE_BYTE * np.minimum(first_width, 6))).astype(np.uint8)
+    value, first_width = varints(word >> ONE_BYTE)
+    second = inside + 1 + first_width.view(np.int64)
+    if inner.first & 7 == LENGTH:
+        second += np.minimum(value, len(buffer.data)).view(np.int64)
     after = inside + np.minimum(length, len(buffer.data)).view(np.int64)
-    likely: Mask = word.astype(np.uint8) == (1 << 3 | VARINT)
-    likely &= (second == inner.second[0]) | (second == inner.second[1])
+    likely: Mask = word.astype(np.uint8) == inner.first
+    likely &= np.isin(buffer.bytes[np.minimum(second, last)], inner.second) & (second < after)
     likely &= (after < end) & (buffer.bytes[np.minimum(after, last)] == inner.tag)
     return likely

@@ -33,7 +33,7 @@ Positions = npt.NDArray[np.integer[Any]]
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 
 LARGEST_TAG = 0x7F
-"""Fields whose tag takes more than a byte (number 16 and up) are skipped: XSpace has none."""
+"""Fields whose tag takes more than a byte (number 16 and up) are skipped: none is wanted."""
 
 BLOCK = 1 << 14
 """So many messages are read side by side: their temporaries fit the processor's cache."""
@@ -41,7 +41,7 @@ BLOCK = 1 << 14
 FEW = 48
 """So few messages are read faster one by one than side by side."""
 
-REACH = 16
+REACH = 17
 """So many bytes from the start of a field must exist for the vectors to look at it."""
 
 EACH_LOW_BIT = np.uint64(0x0101_0101_0101_0101)
@@ -102,6 +102,11 @@ class Fields:
         """Select and order the fields by index."""
         return Fields(self.row[index], self.tag[index], self.value[index], self.begin[index])
 
+    def known(self) -> "Fields":
+        """Leave out the fields whose tag takes more than a byte."""
+        known = self.tag <= LARGEST_TAG
+        return self if known.all() else self.take(np.flatnonzero(known))
+
     def where(self, *tags: int) -> "Fields":
         """Select the fields which have one of these tags."""
         mask = self.tag == tags[0]
@@ -159,9 +164,10 @@ class Fields:
 class Buffer:
     """The bytes of a file: read field by field, or eight bytes at each of many positions."""
 
-    def __init__(self, data: bytes, source: str) -> None:
+    def __init__(self, data: bytes, source: str, kind: str = "XSpace trace") -> None:
         self.data = data
         self.source = source
+        self.kind = kind
         self.bytes: npt.NDArray[np.uint8] = np.ndarray(len(data), np.uint8, data)
         # Overlapping words, one from each byte on: a view, which costs nothing.
         words = max(len(data) - 7, 0)
@@ -187,31 +193,35 @@ class Buffer:
     def fields(self, position: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield tag, value and begin of each field of a message, as in `Fields`."""
         while position < end:
-            start = position
-            tag, position = self.varint(position, end)
-            wire_type = tag & 7
-            if tag < 8 or wire_type not in (VARINT, FIXED64, LENGTH, FIXED32):
-                raise self.damage(start, f"a field was expected, not the tag {tag}")
-            if wire_type in (VARINT, LENGTH):
-                value, begin = self.varint(position, end)
-                position = begin + value if wire_type == LENGTH else begin
-            else:
-                begin = position + (8 if wire_type == FIXED64 else 4)
-                value = int.from_bytes(self.data[position:begin], "little")
-                position = begin
-            if position > end:
-                raise self.damage(
-                    start,
-                    f"a field of at most {end - start} bytes was expected, not of "
-                    f"{position - start}",
-                )
+            tag, value, begin, position = self.field(position, end)
             if tag <= LARGEST_TAG:
                 yield tag, value, begin
+
+    def field(self, position: int, end: int) -> tuple[int, int, int, int]:
+        """Read one field, of any tag: tag, value, begin, and the position after it."""
+        start = position
+        tag, position = self.varint(position, end)
+        wire_type = tag & 7
+        if tag < 8 or wire_type not in (VARINT, FIXED64, LENGTH, FIXED32):
+            raise self.damage(start, f"a field was expected, not the tag {tag}")
+        if wire_type in (VARINT, LENGTH):
+            value, begin = self.varint(position, end)
+            position = begin + value if wire_type == LENGTH else begin
+        else:
+            begin = position + (8 if wire_type == FIXED64 else 4)
+            value = int.from_bytes(self.data[position:begin], "little")
+            position = begin
+        if position > end:
+            raise self.damage(
+                start,
+                f"a field of at most {end - start} bytes was expected, not of {position - start}",
+            )
+        return tag, value, begin, position
 
     def damage(self, position: int, problem: str) -> NbprofError:
         """Make the error for a damaged file."""
         return NbprofError(
-            f"{self.source} is not a readable XSpace trace: "
+            f"{self.source} is not a readable {self.kind}: "
             f"at byte {position} of {len(self.data)}, {problem}."
         )
 
@@ -264,7 +274,7 @@ def _scan_block(buffer: Buffer, begin: Ints, end: Ints) -> tuple[Fields, Ints]:
             strays.append((row[stray], position[stray]))
             kept = np.flatnonzero(~stray)
             fields, following, stop = fields.take(kept), following[kept], stop[kept]
-        turns.append(fields)
+        turns.append(fields.known())
         unfinished = following < stop
         if unfinished.all():
             row, position = fields.row, following
@@ -283,12 +293,18 @@ def _take_turn(buffer: Buffer, row: Ints, position: Ints, stop: Ints) -> tuple[F
     word = buffer.words[near]
     tag = word.astype(np.uint8)
     wire_type = tag & 7
-    stray = (tag < 8) | (tag > LARGEST_TAG) | (wire_type == 3) | (wire_type == 4) | (wire_type > 5)
+    stray = (tag < 8) | (wire_type == 3) | (wire_type == 4) | (wire_type > 5)
     stray |= position > last
+    wide = np.flatnonzero(tag > LARGEST_TAG)
+    if len(wide):
+        near[wide] += 1
+        word[wide] = buffer.words[near[wide]]
+        second = word[wide].astype(np.uint8)
+        stray[wide] |= (second == 0) | (second > 0x7F)
     value, width = varints(word >> ONE_BYTE)
     _finish_long_varints(buffer, near, value, width, stray)
     _overwrite_fixed(buffer, near, wire_type, value, width)
-    begin = position + 1 + width.view(np.int64)
+    begin = near + 1 + width.view(np.int64)
     length = np.minimum(value, len(buffer.data)) * (wire_type == LENGTH)
     following = begin + length.view(np.int64)
     stray |= following > stop

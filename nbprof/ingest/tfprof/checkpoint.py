@@ -1,0 +1,200 @@
+"""Read a TensorFlow checkpoint: which variables it has, and their values when asked for.
+
+A checkpoint is a family of files, ``<prefix>.index`` and ``<prefix>.data-00000-of-00001``; it goes
+by its prefix. The field numbers are those of ``tensorflow/core/protobuf/tensor_bundle.proto``.
+"""
+
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.errors import NbprofError
+from nbprof.ingest.tfprof.repeated import tag
+from nbprof.ingest.tfprof.schema import enums
+from nbprof.ingest.tfprof.sorted_table import read_table
+from nbprof.ingest.wire import VARINT, Buffer
+
+HEADER_SHARDS = tag(1, VARINT)
+HEADER_ENDIANNESS = tag(2, VARINT)
+
+ENTRY_TYPE = tag(1, VARINT)
+ENTRY_SHAPE = tag(2)
+ENTRY_SHARD = tag(3, VARINT)
+ENTRY_OFFSET = tag(4, VARINT)
+ENTRY_SIZE = tag(5, VARINT)
+ENTRY_SLICE = tag(7)
+
+SHAPE_DIM = tag(2)
+DIM_SIZE = tag(1, VARINT)
+
+SLICE_KEY = b"\0"
+"""With it begin the keys of parts of variables; those of variables are names."""
+
+MOST_DIMS = 254
+"""So many dimensions TensorFlow allows."""
+
+MOST_NUMPY_DIMS = 32
+
+BFLOAT16 = "bfloat16"
+
+NUMPY_TYPES = {
+    "half": "<f2",
+    "float": "<f4",
+    "double": "<f8",
+    BFLOAT16: "<u2",
+    "int8": "<i1",
+    "int16": "<i2",
+    "int32": "<i4",
+    "int64": "<i8",
+    "uint8": "<u1",
+    "uint16": "<u2",
+    "uint32": "<u4",
+    "uint64": "<u8",
+    "bool": "?",
+    "complex64": "<c8",
+    "complex128": "<c16",
+}
+"""How the values of a type are written, for the types numpy can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable in a checkpoint: what it is and where its values are."""
+
+    dtype: str
+    """TensorFlow's name of the type in lower case, such as `float`; `type 99` if it is new."""
+    shape: tuple[int, ...]
+    shard: int
+    offset: int
+    size: int
+    is_sliced: bool
+    """Whether the values are saved in parts, as those of a partitioned variable are."""
+
+    def fits(self, item_size: int) -> bool:
+        """Tell whether shape and size agree, and numpy can hold the shape."""
+        if len(self.shape) > MOST_NUMPY_DIMS or min(self.shape, default=0) < 0:
+            return False
+        largest = prod(dim for dim in self.shape if dim) * item_size
+        return largest < 2**63 and prod(self.shape) * item_size == self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The variables of a checkpoint by name."""
+
+    prefix: Path
+    shards: int
+    is_big_endian: bool
+    variables: dict[str, Variable]
+
+    def values(self, name: str) -> npt.NDArray[Any]:
+        """Read the values of a variable from the checkpoint's data files."""
+        variable = self.variables.get(name)
+        if variable is None:
+            raise NbprofError(f"{self.prefix} has no variable {name}.")
+        what = f"{self.prefix}, variable {name}"
+        if variable.is_sliced or variable.dtype not in NUMPY_TYPES:
+            saved = "in parts" if variable.is_sliced else f"as {variable.dtype}"
+            raise NbprofError(f"{what}: its values are saved {saved}, which nbprof does not read.")
+        dtype = np.dtype(NUMPY_TYPES[variable.dtype])
+        if not variable.fits(dtype.itemsize):
+            raise NbprofError(
+                f"{what}: {variable.size} bytes are no values of the shape {variable.shape} "
+                f"and the type {variable.dtype}."
+            )
+        order = dtype.newbyteorder(">" if self.is_big_endian else "<")
+        written = np.frombuffer(self._read(variable), order)
+        if variable.dtype == BFLOAT16:
+            written = (written.astype(np.uint32) << 16).view(np.float32)
+        return written.astype(written.dtype.newbyteorder("=")).reshape(variable.shape)
+
+    def _read(self, variable: Variable) -> bytes:
+        suffix = f".data-{variable.shard:05d}-of-{self.shards:05d}"
+        path = Path(f"{self.prefix}{suffix}")
+        try:
+            if path.stat().st_size < variable.offset + variable.size:
+                raise NbprofError(
+                    f"{path} is not readable: {variable.offset + variable.size} bytes were "
+                    f"expected, not {path.stat().st_size}."
+                )
+            with path.open("rb") as file:
+                file.seek(variable.offset)
+                return file.read(variable.size)
+        except OSError as error:
+            raise NbprofError(f"{path} is not readable: {error}.") from None
+
+
+def read_checkpoint(prefix: str | Path) -> Checkpoint:
+    """Read the index of the checkpoint of that prefix."""
+    prefix = Path(str(prefix).removesuffix(".index"))
+    path = Path(f"{prefix}.index")
+    if prefix.is_file() and not path.is_file():
+        raise NbprofError(
+            f"{prefix} is not the prefix of a checkpoint, as it is a file itself: checkpoints in "
+            "one file, of TensorFlow's first format, have to be restored and saved anew."
+        )
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise NbprofError(f"{path} is not readable: {error}.") from None
+    return read_index(data, prefix)
+
+
+def read_index(data: bytes, prefix: Path) -> Checkpoint:
+    """Read the bytes of the index of the checkpoint of that prefix."""
+    source = f"{prefix}.index"
+    shards, is_big_endian = 0, False
+    variables = {}
+    for key, value in read_table(data, source):
+        entry = Buffer(value, source, f"checkpoint index (in the entry {key!r})")
+        if not key:
+            header = {found: number for found, number, _ in entry.fields(0, len(value))}
+            shards = header.get(HEADER_SHARDS, 0)
+            is_big_endian = bool(header.get(HEADER_ENDIANNESS, 0))
+        elif not key.startswith(SLICE_KEY):
+            variables[key.decode(errors="replace")] = _read_variable(entry)
+    if not shards:
+        raise NbprofError(f"{source} is not a readable checkpoint index: it has no header.")
+    return Checkpoint(prefix, shards, is_big_endian, variables)
+
+
+def _read_variable(entry: Buffer) -> Variable:
+    numbers = dict.fromkeys((ENTRY_TYPE, ENTRY_SHARD, ENTRY_OFFSET, ENTRY_SIZE), 0)
+    shape: tuple[int, ...] = ()
+    is_sliced = False
+    for found, value, begin in entry.fields(0, len(entry.data)):
+        if found in numbers:
+            numbers[found] = value
+        elif found == ENTRY_SHAPE:
+            shape = _read_shape(entry, begin, begin + value)
+        is_sliced |= found == ENTRY_SLICE
+    return Variable(
+        dtype=_TYPE_NAMES.get(numbers[ENTRY_TYPE], f"type {numbers[ENTRY_TYPE]}"),
+        shape=shape,
+        shard=numbers[ENTRY_SHARD],
+        offset=numbers[ENTRY_OFFSET],
+        size=numbers[ENTRY_SIZE],
+        is_sliced=is_sliced,
+    )
+
+
+def _read_shape(entry: Buffer, begin: int, end: int) -> tuple[int, ...]:
+    dims = []
+    for found, size, at in entry.fields(begin, end):
+        if found == SHAPE_DIM:
+            dim = {inner: value for inner, value, _ in entry.fields(at, at + size)}
+            number = dim.get(DIM_SIZE, 0)
+            dims.append(number - 2**64 if number >> 63 else number)
+    if len(dims) > MOST_DIMS:
+        raise entry.damage(begin, f"a shape of at most {MOST_DIMS} dimensions was expected")
+    return tuple(dims)
+
+
+_TYPE_NAMES = {
+    number: text.decode().removeprefix("DT_").lower()
+    for text, number in enums()["DataType"].items()
+}

@@ -1,0 +1,227 @@
+"""Read a binary GraphDef: the nodes of the graph itself, in file order.
+
+What happens inside the functions of its library is no part of it, as in tfprof. Attributes are not
+decoded, but for the three that tfprof looks into; where each of them is, is kept, so that a saved
+profile can repeat them.
+
+The field numbers are those of ``tensorflow/core/framework/{graph,node_def,attr_value}.proto``.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from nbprof.ingest.lanes import Inner, scan_long
+from nbprof.ingest.tfprof.repeated import last_of_runs, owners, tag
+from nbprof.ingest.tfprof.texts import Texts
+from nbprof.ingest.wire import FIXED32, VARINT, Buffer, Fields, Ints, Mask, Spans, scan
+
+GRAPH_NODE = tag(1)
+
+NODE_NAME = tag(1)
+NODE_OP = tag(2)
+NODE_INPUT = tag(3)
+NODE_DEVICE = tag(4)
+NODE_ATTR = tag(5)
+
+NODES = Inner(GRAPH_NODE, first=NODE_NAME, second=(NODE_OP,))
+
+ENTRY_KEY = tag(1)
+ENTRY_VALUE = tag(2)
+
+VALUE_LIST = tag(1)
+VALUE_TEXT = tag(2)
+VALUE_SHAPE = tag(7)
+# Of these a value has one, the last that is written.
+VALUES = (
+    VALUE_LIST,
+    VALUE_TEXT,
+    tag(3, VARINT),
+    tag(4, FIXED32),
+    tag(5, VARINT),
+    tag(6, VARINT),
+    VALUE_SHAPE,
+    tag(8),
+    tag(9),
+    tag(10),
+)
+
+LIST_SHAPE = tag(7)
+
+SHAPE_DIM = tag(2)
+SHAPE_UNKNOWN_RANK = tag(3, VARINT)
+
+DIM_SIZE = tag(1, VARINT)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Inputs:
+    """The inputs of all nodes: by node, then in their order."""
+
+    node: Ints
+    position: Ints
+    """Which of the node's inputs it is, from 0 on; control inputs count."""
+    text: Texts
+    """As written: `name`, `name:1` or `^name`."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shapes:
+    """Shapes of nodes, as written; a node without a row has none."""
+
+    node: Ints
+    """Ascending."""
+    output: Ints
+    """Which output of the node it describes, from 0 on."""
+    unknown_rank: Mask
+    """True where the number of dimensions is not known; a scalar has rank 0 and False here."""
+    start: Ints
+    """Where in `dims` the dimensions of each shape begin."""
+    rank: Ints
+    """How many they are."""
+    dims: Ints
+    """The dimensions of all shapes; -1 is an unknown one."""
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attributes:
+    """All attributes of all nodes, undecoded, by node and in file order."""
+
+    node: Ints
+    name: Texts
+    value: Texts
+    """The bytes of each AttrValue."""
+    entry: Texts
+    """The bytes of each map entry: name and value, as ProfileNode has them too."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphDef:
+    """The nodes of a graph in file order; a name may occur more than once.
+
+    What is in the attributes is read when it is first asked for, and damage in it is reported then.
+    """
+
+    name: Texts
+    op: Texts
+    device: Texts
+    inputs: Inputs
+    _buffer: Buffer = field(repr=False)
+    _entries: Spans = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """All attributes, undecoded."""
+        return _read_attributes(self._buffer, self._entries)
+
+    @cached_property
+    def shape(self) -> Shapes:
+        """The attribute `shape`, at most one a node."""
+        return _read_shape(self._buffer, self.attributes)
+
+    @cached_property
+    def output_shapes(self) -> Shapes:
+        """The attribute `_output_shapes`."""
+        return _read_output_shapes(self._buffer, self.attributes)
+
+    @cached_property
+    def data_format(self) -> dict[int, bytes]:
+        """The attribute `data_format` by the row of the node, where it is a text."""
+        return _read_data_format(self._buffer, self.attributes)
+
+
+def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
+    """Read the bytes of a GraphDef; `source` is the file's name, for errors."""
+    buffer = Buffer(data, source, "binary GraphDef")
+    nodes, _ = scan_long(buffer, buffer.all(), NODES)
+    count = len(nodes)
+    fields = scan(buffer, nodes)
+    inputs = fields.messages(NODE_INPUT)
+    return GraphDef(
+        name=Texts.of_field(fields, NODE_NAME, count, data),
+        op=Texts.of_field(fields, NODE_OP, count, data),
+        device=Texts.of_field(fields, NODE_DEVICE, count, data),
+        inputs=Inputs(owners(inputs), count_up(owners(inputs)), Texts.of_spans(inputs, data)),
+        _buffer=buffer,
+        _entries=fields.messages(NODE_ATTR),
+    )
+
+
+def count_up(row: Ints) -> Ints:
+    """Number the rows of each run of equal values from 0 on."""
+    first = np.append(True, row[1:] != row[:-1])[: len(row)]
+    start = np.flatnonzero(first)
+    return np.arange(len(row)) - np.repeat(start, np.diff(np.append(start, len(row))))
+
+
+def _read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
+    fields = scan(buffer, entries)
+    count = len(entries)
+    return Attributes(
+        node=owners(entries),
+        name=Texts.of_field(fields, ENTRY_KEY, count, buffer.data),
+        value=Texts.of_field(fields, ENTRY_VALUE, count, buffer.data),
+        entry=Texts.of_spans(entries, buffer.data),
+    )
+
+
+def _read_values(buffer: Buffer, attributes: Attributes, name: bytes) -> tuple[Fields, Fields]:
+    """Read the attribute of that name of each node: its kind, and all its fields."""
+    rows = np.flatnonzero(attributes.name.equal(name))
+    node = attributes.node[rows]
+    values = attributes.value.take(rows)
+    last = last_of_runs(node)
+    fields = scan(buffer, Spans(node[last], values.begin[last], values.size[last]))
+    kind = fields.last(len(last), *VALUES)
+    node = node[last]
+    return (
+        Fields(node, kind.tag, kind.value, kind.begin),
+        Fields(node[fields.row], fields.tag, fields.value, fields.begin),
+    )
+
+
+def _of_kind(kind: Fields, fields: Fields, wanted: int) -> Spans:
+    """Give the messages of the attributes that are of that kind in the end."""
+    found = fields.messages(wanted)
+    return found[np.flatnonzero(np.isin(found.row, kind.row[kind.tag == wanted]))]
+
+
+def _read_shape(buffer: Buffer, attributes: Attributes) -> Shapes:
+    shapes = _of_kind(*_read_values(buffer, attributes, b"shape"), VALUE_SHAPE)
+    last = last_of_runs(owners(shapes))
+    return read_shapes(buffer, shapes[last], np.zeros(len(last), np.int64))
+
+
+def _read_output_shapes(buffer: Buffer, attributes: Attributes) -> Shapes:
+    lists = _of_kind(*_read_values(buffer, attributes, b"_output_shapes"), VALUE_LIST)
+    shapes = scan(buffer, lists).messages(LIST_SHAPE)
+    node = owners(lists)[shapes.row]
+    return read_shapes(buffer, Spans(node, shapes.begin, shapes.size), count_up(node))
+
+
+def read_shapes(buffer: Buffer, shapes: Spans, output: Ints) -> Shapes:
+    """Read TensorShapeProtos, which describe these outputs of the nodes in `shapes.row`."""
+    fields = scan(buffer, shapes)
+    dims = fields.messages(SHAPE_DIM)
+    rank = np.bincount(dims.row, minlength=len(shapes))
+    return Shapes(
+        node=owners(shapes),
+        output=output,
+        unknown_rank=fields.numbers(SHAPE_UNKNOWN_RANK, len(shapes)) != 0,
+        start=np.cumsum(rank) - rank,
+        rank=rank,
+        dims=scan(buffer, dims).numbers(DIM_SIZE, len(dims)),
+    )
+
+
+def _read_data_format(buffer: Buffer, attributes: Attributes) -> dict[int, bytes]:
+    kind, _ = _read_values(buffer, attributes, b"data_format")
+    texts = kind.where(VALUE_TEXT)
+    return dict(zip(texts.row.tolist(), texts.payloads(buffer.data), strict=True))

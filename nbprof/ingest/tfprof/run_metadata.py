@@ -1,0 +1,229 @@
+"""Read the step stats of a binary RunMetadata: what ran where and when, and what it held.
+
+Memory is summed up per record as tfprof does it. Everything else a RunMetadata may hold (partition
+graphs, costs) is skipped unread.
+
+The field numbers are those of ``tensorflow/core/framework/step_stats.proto`` and its neighbours.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from nbprof.ingest.lanes import Inner, scan_long
+from nbprof.ingest.tfprof.repeated import int32, owners, scan_merged, sums, tag
+from nbprof.ingest.tfprof.texts import Texts
+from nbprof.ingest.wire import VARINT, Buffer, Fields, Ints, Mask, Spans, Words, scan
+
+RUN_STEP_STATS = tag(1)
+
+STEP_DEVICE = tag(1)
+
+DEVICE_NAME = tag(1)
+DEVICE_RECORD = tag(2)
+
+RECORD_NODE_NAME = tag(1)
+RECORD_ALL_START = tag(2, VARINT)
+RECORD_OP_END = tag(4, VARINT)
+RECORD_MEMORY = tag(6)
+RECORD_OUTPUT = tag(7)
+RECORD_MEMORY_STATS = tag(12)
+
+RECORDS = Inner(DEVICE_RECORD, first=RECORD_NODE_NAME, second=(RECORD_ALL_START,))
+
+MEMORY_ALLOCATOR = tag(1)
+MEMORY_TOTAL = tag(2, VARINT)
+MEMORY_PEAK = tag(3, VARINT)
+MEMORY_LIVE = tag(4, VARINT)
+MEMORY_IN_USE = tag(5, VARINT)
+MEMORY_ALLOCATION = tag(6)
+
+ALLOCATION_MICROS = tag(1, VARINT)
+ALLOCATION_BYTES = tag(2, VARINT)
+
+STATS_TEMP = tag(1, VARINT)
+STATS_PERSISTENT = tag(3, VARINT)
+
+OUTPUT_SLOT = tag(1, VARINT)
+OUTPUT_TENSOR = tag(3)
+
+TENSOR_ALLOCATION = tag(4)
+
+TENSOR_REQUESTED = tag(1, VARINT)
+TENSOR_ALLOCATED = tag(2, VARINT)
+TENSOR_POINTER = tag(6, VARINT)
+
+ACCELERATOR_ALLOCATOR = b"GPU"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outputs:
+    """The outputs whose allocation is described, by record and in file order."""
+
+    record: Ints
+    slot: Ints
+    bytes: Ints
+    """Allocated or requested, whichever is more."""
+    pointer: Words
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Allocations:
+    """What the accelerator's allocators allocated and freed, by record and in file order."""
+
+    record: Ints
+    micros: Ints
+    bytes: Ints
+    """Negative where freed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Memory:
+    """What each record says of memory, in bytes, 0 where it says nothing."""
+
+    total: Ints
+    """Over all its allocators, as the next two."""
+    peak: Ints
+    live: Ints
+    in_use: Ints
+    """The most that one of the accelerator's allocators had in use."""
+    has_stats: Mask
+    """Whether there are memory stats, which the next two are from."""
+    temp: Ints
+    persistent: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class RunMetadata:
+    """The records of a step, by device and in file order.
+
+    What they say of memory is read when it is first asked for, and damage in it is reported then.
+    """
+
+    has_step_stats: bool
+    """False where the message has no such field, not even an empty one."""
+    devices: Texts
+    """A name may occur more than once."""
+    device: Ints
+    """Index into `devices`. This column and those below have one entry for each record."""
+    node_name: Texts
+    all_start_micros: Ints
+    op_end_rel_micros: Ints
+    _parts: "_Parts" = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.device)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What each record says of memory, but for its outputs."""
+        return _read_memory(self._parts, len(self))
+
+    @cached_property
+    def allocations(self) -> Allocations:
+        """What the accelerator's allocators allocated and freed."""
+        return _read_allocations(self._parts)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The outputs whose allocation is described."""
+        return _read_outputs(self._parts.buffer, self._parts.outputs)
+
+    @cached_property
+    def output_bytes(self) -> Ints:
+        """The bytes of those outputs, summed up per record."""
+        return sums(self.outputs.record, self.outputs.bytes, len(self))
+
+
+def read_run_metadata(data: bytes, source: str = "run metadata") -> RunMetadata:
+    """Read the bytes of a RunMetadata; `source` is the file's name, for errors."""
+    buffer = Buffer(data, source, "binary RunMetadata")
+    step_stats = scan(buffer, buffer.all()).messages(RUN_STEP_STATS)
+    devices = scan(buffer, step_stats).messages(STEP_DEVICE)
+    records, in_devices = scan_long(buffer, devices, RECORDS)
+    count = len(records)
+    fields = scan(buffer, records)
+    return RunMetadata(
+        has_step_stats=len(step_stats) > 0,
+        devices=Texts.of_field(in_devices, DEVICE_NAME, len(devices), data),
+        device=owners(records),
+        node_name=Texts.of_field(fields, RECORD_NODE_NAME, count, data),
+        all_start_micros=fields.numbers(RECORD_ALL_START, count),
+        op_end_rel_micros=fields.numbers(RECORD_OP_END, count),
+        _parts=_Parts(
+            buffer,
+            fields.messages(RECORD_MEMORY),
+            fields.messages(RECORD_MEMORY_STATS),
+            fields.messages(RECORD_OUTPUT),
+        ),
+    )
+
+
+def _read_outputs(buffer: Buffer, outputs: Spans) -> Outputs:
+    count = len(outputs)
+    fields = scan(buffer, outputs)
+    tensors = scan_merged(buffer, fields.messages(OUTPUT_TENSOR))
+    descriptions = tensors.messages(TENSOR_ALLOCATION)
+    described = np.unique(descriptions.row)
+    inner = scan_merged(buffer, descriptions)
+    size = np.maximum(
+        inner.numbers(TENSOR_ALLOCATED, count), inner.numbers(TENSOR_REQUESTED, count)
+    )
+    return Outputs(
+        record=owners(outputs)[described],
+        slot=int32(fields.numbers(OUTPUT_SLOT, count)[described]),
+        bytes=size[described],
+        pointer=inner.numbers(TENSOR_POINTER, count)[described].view(np.uint64),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Where in the file the messages are that the records hold."""
+
+    buffer: Buffer
+    memory: Spans
+    memory_stats: Spans
+    outputs: Spans
+
+    @cached_property
+    def in_memory(self) -> Fields:
+        return scan(self.buffer, self.memory)
+
+    @cached_property
+    def is_accelerator(self) -> Mask:
+        """Whether each of the allocators is the accelerator's."""
+        count = len(self.memory)
+        names = Texts.of_field(self.in_memory, MEMORY_ALLOCATOR, count, self.buffer.data)
+        return names.contain(ACCELERATOR_ALLOCATOR)
+
+
+def _read_memory(parts: _Parts, records: int) -> Memory:
+    record, count = owners(parts.memory), len(parts.memory)
+    fields, mask = parts.in_memory, parts.is_accelerator
+    in_use = np.zeros(records, np.int64)
+    np.maximum.at(in_use, record[mask], fields.numbers(MEMORY_IN_USE, count)[mask])
+    has_stats = np.zeros(records, np.bool_)
+    has_stats[parts.memory_stats.row] = True
+    stats = scan_merged(parts.buffer, parts.memory_stats)
+    return Memory(
+        total=sums(record, fields.numbers(MEMORY_TOTAL, count), records),
+        peak=sums(record, fields.numbers(MEMORY_PEAK, count), records),
+        live=sums(record, fields.numbers(MEMORY_LIVE, count), records),
+        in_use=in_use,
+        has_stats=has_stats,
+        temp=stats.numbers(STATS_TEMP, records),
+        persistent=stats.numbers(STATS_PERSISTENT, records),
+    )
+
+
+def _read_allocations(parts: _Parts) -> Allocations:
+    found = parts.in_memory.messages(MEMORY_ALLOCATION)
+    found = found[np.flatnonzero(parts.is_accelerator[found.row])]
+    fields = scan(parts.buffer, found)
+    return Allocations(
+        record=owners(parts.memory)[found.row],
+        micros=fields.numbers(ALLOCATION_MICROS, len(found)),
+        bytes=fields.numbers(ALLOCATION_BYTES, len(found)),
+    )
