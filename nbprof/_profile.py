@@ -6,7 +6,7 @@ function.)
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbprof.units import format_seconds
 
@@ -30,15 +30,38 @@ class Recording:
     """What profiling added before and after the cell."""
     traced_ns: int = 0
     """How much of the wall time was traced, from the start; the rest is not in the tables."""
+    tfprof: bool = False
+    """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
+    has_stacks: bool = True
+    """Whether lines of Python are known at all."""
 
 
-@dataclass(frozen=True, eq=False)
+class _Table:
+    """A table of a Profile, given as it is or as a function that makes it when first asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, profile: Any, owner: type | None = None) -> Any:
+        if profile is None:
+            raise AttributeError(self._name)  # so the field has no default
+        table = vars(profile)[self._name]
+        if callable(table):
+            table = vars(profile)[self._name] = table()
+        return table
+
+    def __set__(self, profile: Any, table: Any) -> None:
+        vars(profile)[self._name] = table
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Profile:
     """The tables of one profiled cell; `profile.view("op")` is the way to look at them."""
 
     nodes: "pd.DataFrame"
-    """A row per node: `name`, `op_type`, `device`, and for variables, which stand last and never
-    run, `shape`, `params`, `trainable` and `layer`, a row of that table."""
+    """A row per node: `name`, `op_type`, `device`, `types` (further ones, as tfprof has them),
+    `float_ops` (of one run, in tfprof's inputs), and for variables, which stand last and never run,
+    `shape`, `params`, `trainable` and `layer`, a row of that table."""
     events: "pd.DataFrame"
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
@@ -50,12 +73,15 @@ class Profile:
     layers: "pd.DataFrame"
     """A row per Keras layer in the place where it was called, and per other part of the work (the
     optimizer, the input pipeline …): `name`, `kind` (the layer's class), `parent` (-1: none)."""
+    inputs: Any = _Table()
+    """A row per input of a node: `node`, `position`, `source` (the node that makes it, -1: not
+    known), `shape` (in tfprof's inputs)."""
     shapes: "pd.DataFrame"
     """A row per distinct list of shapes: `shapes`, such as `("32x64", "64x128")`."""
     allocations: "pd.DataFrame"
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
-    frames: "pd.DataFrame"
+    frames: Any = _Table()
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
     cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own)."""
     threads: "pd.DataFrame"
@@ -97,7 +123,7 @@ class Profile:
         return f", the first {format_seconds(recording.traced_ns)} traced"
 
     def view(self, name: str = "op", **options: object) -> "View":
-        """Group the profile by `name` ("op", "scope"); options as tfprof's, without the dash."""
+        """Group the profile by `name`, such as "op"; options as tfprof's, without the dash."""
         from nbprof import views
         from nbprof.options import ViewOptions
 
@@ -114,6 +140,10 @@ class Profile:
     def code(self, **options: object) -> "View":
         """Show the tree of the Python lines that made or ran the ops."""
         return self.view("code", **options)
+
+    def graph(self, **options: object) -> "View":
+        """Show the tree from results to what they are made of."""
+        return self.view("graph", **options)
 
     def layer(self, **options: object) -> "View":
         """Show the tree of Keras layers, and what else trains or feeds the model."""

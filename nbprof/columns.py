@@ -122,6 +122,11 @@ COLUMNS = {
             leads_trees=True,
         ),
         Column(
+            "tensor_value",
+            "",
+            "the value of a variable in the checkpoint given with the graph, below its row",
+        ),
+        Column(
             "device",
             "assigned devices",
             "where the op ran",
@@ -150,9 +155,6 @@ COLUMNS = {
 
 METRICS = tuple(column.name for column in COLUMNS.values() if column.metrics)
 """The columns that are numbers: those one can sort by and set a minimum for."""
-
-NOT_YET = ("tensor_value",)
-"""tfprof's columns that nbprof does not have yet; naming one is refused in a sentence."""
 
 
 def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:

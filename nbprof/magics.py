@@ -22,7 +22,6 @@ from IPython.core.magic import (
 
 from nbprof.cell import compile_cell, is_the_cell, leave_like_bare, number
 from nbprof.errors import NbprofError
-from nbprof.options import NOT_YET as OPTIONS_NOT_YET
 from nbprof.options import OPTIONS, ViewOptions, lookup, suggest
 from nbprof.run import ProfiledRun, last
 
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 
 MAGIC = "tfprof"
 COMMANDS = (f"%{MAGIC}", f"%%{MAGIC}")
-VIEWS = ("op", "scope", "code", "layer")
-NOT_YET = ("graph", "advise", "set", "explore", "from")
+VIEWS = ("op", "scope", "graph", "code", "layer")
+NOT_YET = ("advise", "set", "explore", "from")
 HELP = ("help", "h")
 OWN_FLAGS = {
     "o": ("NAME", "bind the View to this name and still show it"),
@@ -200,8 +199,6 @@ def _check_flag(name: str) -> None:
         raise NbprofError(f"%{MAGIC}? prints the help.")
     if name in NOT_YET:
         raise NbprofError(f"nbprof does not have -{name} yet; {_known()}")
-    if name in OPTIONS_NOT_YET:
-        lookup(name)
     raise NbprofError(f"there is no option -{name}; {suggest(name, (*OWN_FLAGS, *OPTIONS))}")
 
 

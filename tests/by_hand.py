@@ -13,7 +13,7 @@ EVENT = {
     **{"output_bytes": 0.0},
 }
 ALLOCATION = ("event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype")
-NODE = ("name", "op_type", "device", "shape", "params", "trainable", "layer")
+NODE = ("name", "op_type", "device", "shape", "params", "trainable", "layer", "types")
 TRACE = ("function", "count", "step", "start_micros", "micros", "changed")
 FRAME = ("stack", "file", "line", "function", "source", "framework")
 
@@ -91,6 +91,7 @@ def profile(*nodes, notes=(), steps=1, variables=()):
             }
         ),
         events=pd.DataFrame(events, columns=["node", *EVENT]).astype({"node": int, **types}),
+        inputs=pd.DataFrame(columns=["node", "position", "source", "shape"]),
         shapes=pd.DataFrame({"shapes": shapes}, dtype=object),
         allocations=pd.DataFrame(columns=ALLOCATION),
         frames=pd.DataFrame(frames, columns=FRAME).astype({"framework": bool}),
@@ -115,11 +116,12 @@ def profile(*nodes, notes=(), steps=1, variables=()):
 
 def _node_table(nodes, names, variables, layers):
     devices = {(n["name"], n["op_type"]): n["device"] for n in nodes}
-    rows = [(*name, devices[name], "", 0.0, False, -1) for name in names]
+    rows = [(*name, devices[name], "", 0.0, False, -1, ()) for name in names]
     for one in variables:
         count = math.prod(map(int, one["shape"].split("x")))
         row = (one["name"], "VarHandleOp", "", one["shape"], float(count), one["trainable"])
-        rows.append((*row, layers[one["layer"]]))
+        types = ("_trainable_variables",) if one["trainable"] else ()
+        rows.append((*row, layers[one["layer"]], types))
     return pd.DataFrame(rows, columns=NODE)
 
 

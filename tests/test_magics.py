@@ -55,10 +55,10 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
     ("line", "sentence"),
     [
         ("-orderby micros", "there is no option -orderby; did you mean -order_by?"),
-        ("ops", "there is no view 'ops'; there is op, scope, code, layer."),
-        ("graph", "nbprof does not have 'graph' yet; there is op, scope, code, layer."),
+        ("ops", "there is no view 'ops'; there is op, scope, graph, code, layer."),
+        ("explore", "nbprof does not have 'explore' yet; there is op, scope, graph, code, layer."),
         ("-limit soon", "-limit takes a number of seconds above 0, not 'soon'."),
-        ("-trim_name_regexes x", "-trim_name_regexes is an option of tfprof"),
+        ("-trim_name_regexes (", "no regular expression of RE2: missing )"),
         ("-max_depth", "-max_depth needs a value behind it."),
         ("-max_depth 1 -max_depth 2", "-max_depth is given twice."),
         ("-o two-words", "-o takes a Python name of your own, not 'two-words'."),

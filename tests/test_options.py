@@ -5,9 +5,13 @@ from nbprof.options import ViewOptions
 
 
 def test_the_defaults_are_those_of_a_captured_cell():
-    assert ViewOptions.parse({}) == ViewOptions(
-        100, "micros", ("bytes", "micros", "occurrence"), "all", "user", {}
-    )
+    options = ViewOptions.parse({})
+
+    assert options == ViewOptions()
+    assert options.max_depth == 100
+    assert options.order_by == "micros"
+    assert options.select == ("bytes", "micros", "occurrence")
+    assert options.step is None
 
 
 def test_values_may_be_typed_text_or_python_objects():
@@ -27,13 +31,18 @@ def test_values_may_be_typed_text_or_python_objects():
         ("max_depth", "inf", "-max_depth takes a whole number, not 'inf'."),
         ("max_depth", "-5", "-max_depth takes a whole number from 0 on, not '-5'."),
         ("order_by", "size", "-order_by takes one of name, bytes"),
-        ("order_by", "tensor_value", "nbprof does not have this column yet"),
+        ("order_by", "tensor_value", "takes one of name, bytes"),
         ("select", "", "-select needs at least one of bytes"),
         ("select", 7, "-select takes column names, not 7."),
-        ("select", "micros,tensor_value", "tensor_value: nbprof does not have this column yet"),
+        ("select", "micros,tensor", "-select takes one of bytes, peak_bytes"),
         ("step", "-2", "-step takes a step's number"),
-        ("show_name_regexes", ".*", "option of tfprof that nbprof does not have yet"),
-        ("output", "none", "option of tfprof that nbprof does not have yet"),
+        ("show_name_regexes", "a,(", "'(' is no regular expression of RE2"),
+        ("output", "xml:outfile=x", "takes one of stdout, none, file, timeline, pprof"),
+        ("output", "none:outfile=x", "writes no file"),
+        ("output", "file:name=x", "has no 'name', only outfile"),
+        ("account_displayed_op_only", "perhaps", "takes true or false"),
+        ("preset", "fast", "takes one of trainable_variables_parameter"),
+        ("output", "file", "needs a file: file:outfile=PATH"),
         ("ordr_by", "micros", "did you mean -order_by?"),
         ("zzz", "1", "there is no option -zzz; there is -max_depth"),
     ],

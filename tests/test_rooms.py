@@ -21,8 +21,9 @@ MAY_IMPORT = {
     "errors": set(),
     "cell": set(),
     "run": {"capture.trace", "ingest", "_profile", "cell"},
+    "tfprof_inputs": {"ingest", "_profile"},
     "magics": {"cell", "run", "views", "_profile"},
-    "__init__": {"run", "magics"},
+    "__init__": {"run", "magics", "tfprof_inputs"},
 }
 LATE_DOORS = {("views", "display"), ("views", "display.text"), ("views", "export.table")}
 """A View shows and exports itself: inside its methods, never at import."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from nbprof.display.text import plain_count, title
+from nbprof.display.text import own_number, plain_count, title, tree_records
 from nbprof.units import format_micros
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ STYLE = """<style>
 
 def report(view: "View") -> str:
     """Write the report as one HTML fragment."""
-    rows = view.frame.head(MAX_ROWS).to_dict("records")
+    rows = list(tree_records(view, MAX_ROWS))
     lines = [
         f'<div class="nbprof">{STYLE}',
         f"<p><b>{escape(view.name)}</b>, {len(view.frame):,} rows · {escape(view.headline)}</p>",
@@ -85,7 +85,7 @@ def _row(view: "View", row: dict[Any, Any]) -> str:
 def _label(column: "Column", row: dict[Any, Any]) -> str:
     if column.name == "input_shapes":
         return f"<td>{'<br>'.join(map(_shapes, row['input_shapes'][:MAX_SHAPES]))}</td>"
-    return f"<td>{escape(row[column.name])}</td>"
+    return f"<td>{escape(row[column.name] or '')}</td>"
 
 
 def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
@@ -115,7 +115,7 @@ def _tree_cell(column: "Column", row: dict[Any, Any], root: Any) -> str:
 
 
 def _self_and_total(column: "Column", metric: str, row: dict[Any, Any]) -> str:
-    own = "--" if row["parent"] < 0 else column.format(row[metric])
+    own = own_number(column, metric, row)
     return f"<small>{own} /</small> {column.format(row[f'total_{metric}'])}"
 
 

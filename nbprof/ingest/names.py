@@ -44,7 +44,8 @@ class _Function:
     takes: dict[str, dict[int, str]]
     """`{node: {place among its inputs: argument of the function}}`."""
     ops: dict[str, str]
-    first_input: dict[str, str]
+    inputs: dict[str, tuple[str, ...]]
+    """`{node: the nodes or arguments that make its inputs}`."""
     devices: dict[str, str]
     """`{node: where it was asked to run}`, as far as that was asked for."""
 
@@ -139,12 +140,17 @@ class Functions:
         body = self._body(function)
         return body.devices.get(node, "") if body else ""
 
+    def inputs(self, function: str, node: str) -> tuple[str, ...]:
+        """Name the nodes that make a node's inputs."""
+        body = self._body(function)
+        return body.inputs.get(node, ()) if body else ()
+
     def fused_from(self, function: str, node: str, op_type: str) -> str:
         """Find the node of this type that was fused with those after it into `node`."""
         body = self._body(function)
         first = node
         while body and first in body.ops and body.ops[first] != op_type:
-            first = body.first_input.get(first, "")
+            first = next(iter(body.inputs.get(first, ("",))))
         return first if body and first in body.ops else node
 
     def variables_of_nodes(
@@ -225,9 +231,14 @@ def _read_function(message: Any) -> _Function:
         arguments,
         {node: taken for node, taken in takes.items() if taken},
         {node.name: node.op for node in message.node_def},
-        {node.name: node.input[0].partition(":")[0] for node in message.node_def if node.input},
+        {node.name: tuple(map(_source, node.input)) for node in message.node_def if node.input},
         {node.name: node.device for node in message.node_def if node.device},
     )
+
+
+def _source(text: str) -> str:
+    """Give the node of an input: `name`, `name:output:0` or `^name`."""
+    return text.removeprefix("^").partition(":")[0]
 
 
 def _called(attribute: Any) -> list[str]:

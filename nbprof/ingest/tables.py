@@ -15,13 +15,16 @@ from nbprof.ingest.flops import Dims
 from nbprof.ingest.host import HostEvents
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.layers import Placed
-from nbprof.ingest.names import Resolved, tell_apart
+from nbprof.ingest.names import Functions, Resolved, tell_apart
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.runs import Runs
 from nbprof.ingest.shapes import Shaped
 from nbprof.ingest.stacks import is_framework
 from nbprof.ingest.steps import Steps
 from nbprof.ingest.xspace import XSpace
+
+TRAINABLE = "_trainable_variables"
+"""tfprof's type of the variables that a model learns."""
 
 MEMORY = ("bytes", "peak_bytes", "residual_bytes")
 
@@ -48,6 +51,7 @@ def node_table(
     nothing = np.zeros(len(names))
     nodes["params"] = np.append(nothing, [_elements(variable) for variable in variables])
     nodes["trainable"] = np.append(nothing, [one.trainable for one in variables]).astype(bool)
+    nodes["types"] = [(TRAINABLE,) if trainable else () for trainable in nodes["trainable"]]
     rows = [placed.of_variable[number] for number in counted]
     nodes["layer"] = np.append(nothing + NONE, rows).astype(np.int32)
     return nodes
@@ -179,3 +183,16 @@ def step_table(
             "traced": np.array([strings[row].startswith(b"traced") for row in called], dtype=bool),
         }
     )
+
+
+def input_table(resolved: list[Resolved], functions: Functions) -> pd.DataFrame:
+    """List which nodes make the inputs of which, as far as both ran in one function."""
+    node_at = {
+        (place.owner, place.function, place.origin): row for row, place in enumerate(resolved)
+    }
+    found = []
+    for row, place in enumerate(resolved):
+        for position, source in enumerate(functions.inputs(place.function, place.origin)):
+            found.append((row, position, node_at.get((place.owner, place.function, source), NONE)))
+    table = pd.DataFrame(found, columns=["node", "position", "source"])
+    return table.assign(shape="unknown")

@@ -1,7 +1,7 @@
 """From a captured trace to a Profile."""
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,9 +56,10 @@ def read(capture: "Capture") -> Profile:
     devices = find_devices(space, runs, resolved, functions)
     origin_ns = began_ns - capture.start_ns
     lines, thread = np.unique(runs.line, return_inverse=True)
-    made = {
+    made: dict[str, Any] = {
         "nodes": tables.node_table(runs, resolved, devices, model, placed),
         "layers": tables.layer_table(placed),
+        "inputs": lambda: tables.input_table(resolved, functions),
         "shapes": tables.shape_table(shaped.distinct),
         "frames": tables.frame_table(stacks, capture.cells),
         "events": tables.event_table(runs, thread, stack, shaped, allocations, placed, origin_ns),

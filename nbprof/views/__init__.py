@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.views import code, layer, op, scope
+from nbprof.views import code, graph, layer, op, scope
 from nbprof.views.measure import only_what_ran
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 VIEWS: "dict[str, Callable[[Profile, ViewOptions], View]]" = {
     "op": op.view,
     "scope": scope.view,
+    "graph": graph.view,
     "code": code.view,
     "layer": layer.view,
 }

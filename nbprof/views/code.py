@@ -1,13 +1,15 @@
 """The code view: the tree of the Python lines that made the graph's ops or ran the eager ones."""
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbprof.errors import NbprofError
+from nbprof.options import EVERYTHING
 from nbprof.views import tree
+from nbprof.views.accounting import weights
 from nbprof.views.labels import Labels
-from nbprof.views.measure import add_up, measure, members_by
+from nbprof.views.measure import Members, add_up, measure, members_by, weighted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,32 +24,114 @@ Path = tuple[str, ...]
 NOT_KNOWN = ("no Python line known",)
 """The row of the ops that TensorFlow made by itself."""
 
+NO_STACKS = (
+    "the code view needs lines of Python, and this profile has none: give load_tfprof an op log "
+    "with call stacks (tf.compat.v1.profiler.write_op_log with add_trace=True writes one)."
+)
+
 LONGEST_NAME, CUT_NAME = 19, 17
+GRADIENT = " (gradient)"
+
+RULES = tree.Rules(
+    minimum_of_own=(),
+    counts_runs=False,
+    trims_the_row=True,
+    can_account_displayed=False,
+    root_type="",
+)
 
 
 def view(profile: "Profile", options: "ViewOptions") -> "View":
     """Place every op run under the line it comes from."""
+    if not profile.recording.has_stacks:
+        raise NbprofError(NO_STACKS)
     return tree.view("code", _lines(profile, options), profile, options)
 
 
 def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     """Make the tree of lines; a member is a node as far as it comes from one stack."""
-    unknown = np.zeros(len(profile.nodes), dtype=np.int64)
-    members, stack = members_by(profile, profile.events["stack"].to_numpy(np.int64) + 1, unknown)
     shown = profile.frames if options.frames == "all" else _users(profile.frames)
     paths, sources = _paths(shown)
-    of_member = [paths.get(number - 1, NOT_KNOWN) for number in stack.tolist()]
-    rows = sorted({path[:end] for path in of_member for end in range(1, len(path) + 1)})
+    find = _logged if profile.recording.tfprof else _watched
+    members, of_member = find(profile, paths)
+    rows, parent, level = _rows(of_member)
     place = {path: row for row, path in enumerate(rows)}
     group = np.array([place[path] for path in of_member], dtype=np.intp)
-    parent = np.array([place.get(path[:-1], -1) for path in rows], dtype=np.intp)
+    weight = weights(profile, options.account_type_regexes)[members.node]
+    metrics = add_up(weighted(measure(profile, options.step, members), weight), group, len(rows))
+    accounted = np.full(len(rows), options.account_type_regexes == EVERYTHING)
+    accounted[group[weight > 0]] = True
+    counted = Members(members.node, members.of_event)
     return tree.Tree(
         [path[-1] for path in rows],
         parent,
-        add_up(measure(profile, options.step, members), group, len(rows)),
-        Labels(profile, options.step, members, group),
+        level,
+        metrics,
+        accounted,
+        Labels(profile, options.step, counted, np.where(weight > 0, group, tree.NOWHERE)),
         {"source": [sources.get(path[-1], "") for path in rows]},
+        RULES,
     )
+
+
+def _rows(paths: list[Path]) -> tuple[list[Path], tree.Rows, tree.Rows]:
+    """Make a row of each line, in the order in which the lines first come."""
+    found: dict[Path, int] = {}
+    parent: list[int] = []
+    for path in paths:
+        if path not in found:
+            for end in range(1, len(path) + 1):
+                if path[:end] not in found:
+                    parent.append(found.get(path[: end - 1], tree.NONE))
+                    found[path[:end]] = len(found)
+    order, level = tree.visiting_order(parent)
+    rows = list(found)
+    place = np.full(len(order) + 1, tree.NONE, dtype=np.intp)
+    place[order] = np.arange(len(order))
+    above = place[np.array(parent, dtype=np.intp)[order]] if order else place[:0]
+    return [rows[row] for row in order], above, np.array(level, dtype=np.intp)
+
+
+def _watched(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path]]:
+    """Give the members of a recorded cell, sorted by their lines, and their paths."""
+    unknown = np.zeros(len(profile.nodes), dtype=np.int64)
+    stack = profile.events["stack"].to_numpy(np.int64) + 1
+    members, stack = members_by(profile, stack, unknown)
+    return members, [paths.get(number - 1, NOT_KNOWN) for number in stack.tolist()]
+
+
+def _logged(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path]]:
+    """Give the nodes that tfprof's log has a stack for, by name, gradients last.
+
+    A gradient's line is that of the node it is of, on a branch of its own.
+    """
+    names = profile.nodes["name"].tolist()
+    by_name = [node for node in sorted(range(len(names)), key=names.__getitem__) if node in paths]
+    row = {name: number for number, name in enumerate(names)}
+    forward = {node: forward_of(names[node]) for node in by_name}
+    plain = [node for node in by_name if not forward[node]]
+    of_plain = {names[node] for node in plain}
+    gradients = [node for node in by_name if forward[node] and forward[node] in of_plain]
+    gradients.sort(key=forward.__getitem__)
+    if not plain:
+        raise NbprofError("the op log has no call stack of an op that is no gradient.")
+    of_gradient = [
+        tuple(f"{text}{GRADIENT}" for text in paths[row[forward[node]]]) for node in gradients
+    ]
+    member = np.full(len(names), len(plain) + len(gradients), dtype=np.intp)
+    chosen = np.array([*plain, *gradients], dtype=np.intp)
+    member[chosen] = np.arange(len(chosen))
+    members = Members(chosen, member[profile.events["node"].to_numpy()])
+    return members, [*(paths[node] for node in plain), *of_gradient]
+
+
+def forward_of(name: str) -> str:
+    """Give the name of the node whose gradient this is, by tfprof's rule, or an empty text."""
+    _, found, rest = name.partition("gradients/")
+    if not found or "_grad/" not in name:
+        return ""
+    end = name.find("_grad/") - (len(name) - len(rest))
+    return rest if end < 0 else rest[:end]
 
 
 def _users(frames: "pd.DataFrame") -> "pd.DataFrame":
@@ -72,6 +156,7 @@ def _paths(frames: "pd.DataFrame") -> tuple[dict[int, Path], dict[str, str]]:
 
 def label(file: str, line: int, function: str) -> str:
     """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
-    if len(function) > LONGEST_NAME:
-        function = function[:CUT_NAME] + "..."
-    return f"{PurePath(file).name}:{line}:{function}"
+    letters = function.encode()
+    if len(letters) > LONGEST_NAME:
+        function = letters[:CUT_NAME].decode(errors="replace") + "..."
+    return f"{file.rpartition('/')[2]}:{line}:{function}"

@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbprof.options import EVERYTHING
 from nbprof.views import tree
+from nbprof.views.accounting import weights
 from nbprof.views.labels import Labels
-from nbprof.views.measure import add_up, measure, members_by
+from nbprof.views.measure import add_up, measure, members_by, weighted
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -41,25 +43,29 @@ def _layers(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     names += [f"{names[layer]}/{part}" for layer in split for part in (FORWARD, BACKWARD)]
     parent = np.concatenate((layers["parent"].to_numpy(np.intp), np.repeat(split, 2)))
     kinds = [*layers["kind"], *([""] * (2 * len(split)))]
-    order, place = _visiting_order(names, parent)
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    order, level = _visiting_order(by_name, parent)
+    place = np.full(len(order) + 1, tree.NONE, dtype=np.intp)  # the last entry is no parent's
+    place[order] = np.arange(len(order))
     group = place[group]
+    weight = weights(profile, options.account_type_regexes)[members.node]
+    metrics = add_up(weighted(measure(profile, options.step, members), weight), group, len(names))
+    accounted = np.full(len(names), options.account_type_regexes == EVERYTHING)
+    accounted[group[weight > 0]] = True
     return tree.Tree(
         [names[row] for row in order],
         place[parent[order]],
-        add_up(measure(profile, options.step, members), group, len(names)),
+        np.array(level, dtype=np.intp),
+        metrics,
+        accounted,
         Labels(profile, options.step, members, group),
         {"kind": [kinds[row] for row in order]},
     )
 
 
-def _visiting_order(names: list[str], parent: "Groups") -> "tuple[list[int], Groups]":
-    """Order rows so that a parent stands before its children; give the new place of each, too."""
-    depth = np.zeros(len(parent), dtype=np.intp)
-    above = parent.copy()
-    while (above >= 0).any():
-        depth[above >= 0] += 1
-        above = np.where(above >= 0, parent[above], -1)
-    order = sorted(range(len(names)), key=lambda row: (depth[row], names[row]))
-    place = np.full(len(order) + 1, -1, dtype=np.intp)  # the last entry is that of no parent
-    place[order] = np.arange(len(order))
-    return order, place
+def _visiting_order(by_name: list[int], parent: "Groups") -> tuple[list[int], list[int]]:
+    """Order rows so that a subtree stands together, siblings by name; give levels, too."""
+    rank = {row: place for place, row in enumerate(by_name)}
+    above = [rank.get(int(parent[row]), tree.NONE) for row in by_name]
+    order, level = tree.visiting_order(above)
+    return [by_name[place] for place in order], level

@@ -20,6 +20,8 @@ Metrics = dict[str, npt.NDArray[np.float64]]
 Groups = npt.NDArray[np.intp]
 Step = int | Literal["all"]
 
+MOST_STEPS = 8
+
 
 @dataclass(frozen=True, eq=False)
 class Members:
@@ -50,27 +52,61 @@ def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Me
 
 
 def only_what_ran(profile: "Profile") -> "Profile":
-    """Leave the variables out, which stand behind the nodes that ran."""
+    """Leave the variables of a cell out, which stand behind the nodes that ran."""
+    if profile.recording.tfprof:
+        return profile
     ran = int(profile.events["node"].max()) + 1 if len(profile.events) else 0
     return replace(profile, nodes=profile.nodes[:ran])
 
 
-def measure(profile: "Profile", step: Step, members: Members) -> Metrics:
+def measure(profile: "Profile", step: Step | None, members: Members) -> Metrics:
     """Add up the events of each member, in µs, bytes and counts, over the steps asked for."""
+    step = resolved_step(profile, step)
+    count = len(members.node)
     events = chosen_events(profile, step)
     member = members.of_event[events.index.to_numpy()]
-    count = len(members.node)
+    if (member >= count).any():  # events of nodes that are no member
+        events, member = events[member < count], member[member < count]
     metrics = _add_up_events(events, member, count)
     if step == -1:
         ran_in = events["step"].groupby(member).nunique()
         divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
         metrics = {name: values / divisor for name, values in metrics.items()}
+    if profile.recording.tfprof:
+        metrics = _as_tfprof(profile, members, metrics)
     params = profile.nodes["params"].to_numpy(np.float64)[members.node]
     return {**metrics, "params": params, "defined_count": np.ones(count)}
 
 
-def chosen_events(profile: "Profile", step: Step) -> "pd.DataFrame":
+def _as_tfprof(profile: "Profile", members: Members, metrics: Metrics) -> Metrics:
+    """Make averages whole, and count float_ops as tfprof does: also of nodes that never ran."""
+    metrics = {name: np.trunc(values) for name, values in metrics.items()}
+    once = profile.nodes["float_ops"].to_numpy(np.float64)
+    ran = np.zeros(len(profile.nodes), dtype=bool)
+    ran[profile.events["node"].to_numpy()] = True
+    runs = np.where(ran[members.node], metrics["run_count"], 1)
+    return {**metrics, "float_ops": once[members.node] * runs}
+
+
+def weighted(metrics: Metrics, weight: npt.NDArray[np.int64]) -> Metrics:
+    """Add members up as often as they are to be counted; how often they ran stays what it is."""
+    counted = (weight > 0).astype(np.int64)
+    return {
+        name: values * (counted if name.endswith("_count") else weight)
+        for name, values in metrics.items()
+    }
+
+
+def resolved_step(profile: "Profile", step: Step | None) -> Step:
+    """Give the step asked for, or the usual one: the whole cell, and tfprof's average."""
+    if step is not None:
+        return step
+    return -1 if profile.recording.tfprof else "all"
+
+
+def chosen_events(profile: "Profile", step: Step | None) -> "pd.DataFrame":
     """Give the events of one step, or all of them."""
+    step = resolved_step(profile, step)
     if step in ("all", -1):
         return profile.events
     _check_step(profile, step)
@@ -78,10 +114,12 @@ def chosen_events(profile: "Profile", step: Step) -> "pd.DataFrame":
 
 
 def _check_step(profile: "Profile", step: int | str) -> None:
-    last = max(len(profile.steps), 1) - 1
-    if not isinstance(step, int) or step > last:
-        known = f"0 to {last}" if last else "only 0"
-        raise NbprofError(f"there is no step {step}; steps are {known}, -1 or all.")
+    steps = profile.steps["step"].tolist()
+    if step not in steps:
+        known = ", ".join(map(str, steps[:MOST_STEPS]))
+        if len(steps) > MOST_STEPS:
+            known = f"{steps[0]} to {steps[-1]}"
+        raise NbprofError(f"there is no step {step}; steps are {known or 'none'}, -1 or all.")
 
 
 def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metrics:

@@ -13,6 +13,8 @@ MOST = 5
 
 def notes_for(profile: "Profile", columns: "tuple[Column, ...]") -> tuple[str, ...]:
     """Add to the profile's notes what is to be said of the selected columns."""
+    if profile.recording.tfprof:
+        return profile.notes
     selected = {column.name for column in columns}
     notes = profile.notes
     if "float_ops" in selected:

@@ -7,8 +7,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.columns import COLUMNS, Column, selected
+from nbprof.options import EVERYTHING
+from nbprof.views.accounting import matches, weights
 from nbprof.views.labels import Labels
-from nbprof.views.measure import Metrics, add_up, measure, nodes_as_members, whole
+from nbprof.views.measure import Metrics, add_up, measure, nodes_as_members, weighted, whole
 from nbprof.views.notes import notes_for
 from nbprof.views.view import View
 
@@ -17,30 +19,61 @@ if TYPE_CHECKING:
     from nbprof.options import ViewOptions
 
 COUNTS = COLUMNS["occurrence"].metrics
+Rows = npt.NDArray[np.intp]
 
 
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Group the nodes by op type, heaviest first."""
-    names, group = np.unique(profile.nodes["op_type"].to_numpy(dtype=str), return_inverse=True)
+    if profile.recording.tfprof and not len(profile.nodes):
+        return _of_no_nodes(profile, options)
+    group, texts = pd.factorize(profile.nodes["op_type"], sort=True)
+    weight = weights(profile, options.account_type_regexes)
     members = nodes_as_members(profile)
-    labels = Labels(profile, options.step, members, group)
-    rows = add_up(measure(profile, options.step, members), group, len(names))
-    order = _order(rows, options.order_by)
-    names = names[order]
+    counted = np.where(weight > 0, group, -1)
+    labels = Labels(profile, options.step, members, counted)
+    metrics = weighted(measure(profile, options.step, members), weight)
+    rows = add_up(metrics, group.astype(np.intp), len(texts))
+    present = np.flatnonzero(rows["defined_count"] > 0)
+    order = present[_order({name: own[present] for name, own in rows.items()}, options.order_by)]
+    names = texts.to_numpy(dtype=object)[order]
     rows = {metric: values[order] for metric, values in rows.items()}
     running = {metric: _running(values) for metric, values in rows.items()}
 
+    shown = _shown(names.tolist(), rows, running, options)
+    rows = {metric: values[shown] for metric, values in rows.items()}
+    if options.account_displayed_op_only:
+        running = {metric: _running(values) for metric, values in rows.items()}
+        totals = {metric: _first(values) for metric, values in running.items()}
+    else:
+        totals = {metric: _first(values) for metric, values in running.items()}
+        running = {metric: values[shown] for metric, values in running.items()}
+
     columns = selected(options.select, "op")
-    shown = _shown(rows, running, options)
-    data: dict[str, Any] = {"name": names.astype(object)}
+    data: dict[str, Any] = {"name": names[shown]}
     for column in columns:
         if column.metrics:
-            data.update(_frame_columns(column, rows, running))
+            data.update(_frame_columns(column, rows, running, totals))
         else:
-            data[column.name] = list(map(labels.of(column.name), order.tolist()))
-    frame = pd.DataFrame(data)[shown].reset_index(drop=True)
+            data[column.name] = list(map(labels.of(column.name), order[shown].tolist()))
+    frame = pd.DataFrame(data)
     notes = notes_for(profile, columns)
-    return View("op", frame, columns, options, profile.headline, notes)
+    exact = profile.recording.tfprof
+    return View("op", frame, columns, options, profile.headline, notes, exact=exact)
+
+
+def _of_no_nodes(profile: "Profile", options: "ViewOptions") -> View:
+    """Show what tfprof shows then: a root without anything."""
+    columns = selected(options.select, "op")
+    measure(profile, options.step, nodes_as_members(profile))  # refuses a step that is not there
+    nothing = {metric: np.zeros(1) for column in columns for metric in column.metrics}
+    data: dict[str, Any] = {"name": ["_TFProfRoot"]}
+    for column in columns:
+        if column.metrics:
+            data.update(_frame_columns(column, nothing, nothing, dict.fromkeys(nothing, 0.0)))
+        else:
+            data[column.name] = [[] if column.name == "input_shapes" else ""]
+    frame = pd.DataFrame(data)
+    return View("op", frame, columns, options, profile.headline, profile.notes, exact=True)
 
 
 def _running(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -49,28 +82,45 @@ def _running(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.cumsum(known[::-1])[::-1]
 
 
-def _order(rows: Metrics, order_by: str) -> npt.NDArray[np.intp]:
+def _first(running: npt.NDArray[np.float64]) -> float:
+    return float(running[0]) if len(running) else 0.0
+
+
+def _order(rows: Metrics, order_by: str) -> Rows:
     if order_by == "name":
         return np.arange(len(rows["micros"]))
-    key = "defined_count" if order_by == "occurrence" else order_by
-    return np.argsort(-rows[key], kind="stable")
+    key = rows["defined_count" if order_by == "occurrence" else order_by]
+    return np.argsort(np.where(np.isnan(key), np.inf, -key), kind="stable")
 
 
-def _shown(rows: Metrics, running: Metrics, options: "ViewOptions") -> npt.NDArray[np.bool_]:
-    """Apply max_depth and the minimums, which tfprof tests against the running totals."""
-    shown = np.arange(len(rows["micros"])) <= options.max_depth
+def _shown(names: list[str], rows: Metrics, running: Metrics, options: "ViewOptions") -> Rows:
+    """Apply the regular expressions, max_depth and the minimums, which test the running totals."""
+    first = 0
+    if options.start_name_regexes not in (EVERYTHING, ()):
+        found = np.flatnonzero(matches(names, options.start_name_regexes))
+        first = int(found[0]) if len(found) else len(names)
+    last = min(len(names), first + options.max_depth + 1)
+    if options.trim_name_regexes:
+        trimmed = np.flatnonzero(matches(names[first:last], options.trim_name_regexes))
+        last = first + int(trimmed[0]) if len(trimmed) else last
+    chosen = np.zeros(len(names), dtype=bool)
+    chosen[first:last] = True
+    chosen &= matches(names, options.show_name_regexes)
+    if options.hide_name_regexes:
+        chosen &= ~matches(names, options.hide_name_regexes)
     for name, least in options.minimum.items():
         tested = rows["defined_count"] if name == "occurrence" else running[name]
-        shown &= tested >= least
-    return shown
+        chosen &= ~(tested < least)  # what is not known is not hidden
+    return np.flatnonzero(chosen)
 
 
-def _frame_columns(column: Column, rows: Metrics, running: Metrics) -> dict[str, Any]:
+def _frame_columns(
+    column: Column, rows: Metrics, running: Metrics, totals: dict[str, float]
+) -> dict[str, Any]:
     if column.metrics == COUNTS:
         return {metric: whole(rows[metric]) for metric in COUNTS}
     (metric,) = column.metrics
-    total = running[metric][0] if len(running[metric]) else 0.0
-    share = 100.0 / total if total else 0.0
+    share = 100.0 / totals[metric] if totals[metric] else 0.0
     return {
         metric: rows[metric],
         f"{metric}_percent": rows[metric] * share,

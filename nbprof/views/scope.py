@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.views import tree
+from nbprof.views.accounting import matches, weights
 from nbprof.views.labels import Labels
 from nbprof.views.measure import add_up, measure, nodes_as_members
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nbprof._profile import Profile
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
+
+FOLDER = "_kTFScopeParent"
+"""tfprof's type of a scope that is no node."""
 
 
 def view(profile: "Profile", options: "ViewOptions") -> "View":
@@ -20,14 +26,37 @@ def view(profile: "Profile", options: "ViewOptions") -> "View":
 
 
 def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:
-    node_paths = [tuple(name.split("/")) for name in profile.nodes["name"]]
-    # Sorting by parts, not by text, puts each scope directly before what is below it.
-    paths = sorted({path[:end] for path in node_paths for end in range(1, len(path) + 1)})
-    place = {path: row for row, path in enumerate(paths)}
-    parent = np.array([place.get(path[:-1], -1) for path in paths], dtype=np.intp)
-    group = np.array([place[path] for path in node_paths], dtype=np.intp)
+    node_names = profile.nodes["name"].tolist()
+    names, parent, level = scopes(node_names)
+    place = {name: row for row, name in enumerate(names)}
+    group = np.fromiter(map(place.__getitem__, node_names), np.intp, len(node_names))
     members = nodes_as_members(profile)
-    metrics = add_up(measure(profile, options.step, members), group, len(paths))
+    metrics = add_up(measure(profile, options.step, members), group, len(names))
+    is_node = metrics["defined_count"] > 0
     metrics["defined_count"] = np.maximum(metrics["defined_count"], 1)  # tfprof counts folders too
-    names = ["/".join(path) for path in paths]
-    return tree.Tree(names, parent, metrics, Labels(profile, options.step, members, group))
+    patterns = options.account_type_regexes
+    accounted = ~is_node & matches([FOLDER], patterns)[0]
+    accounted[group[weights(profile, patterns) > 0]] = True
+    labels = Labels(profile, options.step, members, group, {"op_types": FOLDER})
+    return tree.Tree(names, parent, level, metrics, accounted, labels)
+
+
+def scopes(names: "Sequence[str]") -> "tuple[list[str], tree.Rows, tree.Rows]":
+    """Give all scopes of these names, the names among them, with the parent and level of each."""
+    found: list[str] = []
+    parent: list[int] = []
+    level: list[int] = []
+    path: list[tuple[str, int]] = []
+    # With a separator that sorts before every letter a scope stands directly before what is below.
+    for key in sorted({name.replace("/", "\0") for name in names}):
+        parts = key.split("\0")
+        same = 0
+        while same < len(path) and same < len(parts) and path[same][0] == parts[same]:
+            same += 1
+        del path[same:]
+        for end in range(same, len(parts)):
+            parent.append(path[-1][1] if path else tree.NONE)
+            level.append(end)
+            path.append((parts[end], len(found)))
+            found.append("/".join(parts[: end + 1]))
+    return found, np.array(parent, dtype=np.intp), np.array(level, dtype=np.intp)

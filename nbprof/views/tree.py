@@ -1,11 +1,12 @@
-"""The only tree arithmetic: subtree totals, which rows show, in which order, as a frame.
+"""The only tree arithmetic: what counts, subtree totals, which rows show, in which order.
 
-Trees arrive as arrays: node i's parent is `parent[i]`, -1 at the top level; a parent stands before
-its children, and the array order is the order in which tfprof would visit the nodes. The root
-`_TFProfRoot` is not in the arrays; it becomes row 0 of the frame.
+Trees arrive as arrays in the order in which tfprof would visit the nodes: a parent before its
+children, a child's whole subtree before the next child. So a subtree is a range of rows, and its
+total the difference of two running sums. The root `_TFProfRoot` is not in the arrays; it becomes
+row 0 of the frame.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.columns import selected
+from nbprof.options import EVERYTHING
+from nbprof.views.accounting import matches
 from nbprof.views.measure import whole
 from nbprof.views.notes import notes_for
 from nbprof.views.view import View
@@ -25,134 +28,270 @@ if TYPE_CHECKING:
     from nbprof.views.labels import Labels
     from nbprof.views.measure import Metrics
 
+Rows = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
 ROOT = "_TFProfRoot"
-NONE = -1
+NONE, NOWHERE = -1, -2
+"""No row above: the root. And no row at all."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """In what tfprof's tree views differ."""
+
+    minimum_of_own: tuple[str, ...] = ("params", "float_ops")
+    """Columns whose minimum is held against a row's own number, not against its total."""
+    counts_runs: bool = True
+    """Whether `-min_occurrence` is held against a row's runs; it means nothing otherwise."""
+    trims_the_row: bool = False
+    """Whether a trimmed row goes with all below it; elsewhere it stays, as a leaf."""
+    can_account_displayed: bool = True
+    """Whether `-account_displayed_op_only` works."""
+    root_type: str = "_kTFScopeParent"
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Named nodes with their own metrics, in visiting order."""
+    """Named rows with their own metrics, in visiting order."""
 
     names: Sequence[str]
-    parent: npt.NDArray[np.intp]
+    parent: Rows
+    level: Rows
+    """0 for rows that have no parent."""
     metrics: "Metrics"
+    accounted: Mask
+    """Which rows count; others show `--`, and only where something below them counts."""
     labels: "Labels"
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Further columns of the frame: a text for each node."""
+    """Further columns of the frame: a text for each row."""
+    rules: Rules = field(default_factory=Rules)
 
 
 def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> View:
     """Make the View of a tree."""
     columns = selected(options.select, name)
+    frame, accounted = lay_out(tree, options, columns)
     notes = notes_for(profile, columns)
-    return View(name, frame(tree, options, columns), columns, options, profile.headline, notes)
+    exact = profile.recording.tfprof
+    return View(name, frame, columns, options, profile.headline, notes, accounted, exact)
 
 
-def frame(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> pd.DataFrame:
-    """Lay the shown rows out in display order, the root first."""
-    level = _levels(tree.parent)
-    totals = {name: _totals(tree.parent, level, own) for name, own in tree.metrics.items()}
-    shown = _shown(tree.metrics, totals, level, options)
-    parent = _nearest_shown(tree.parent, shown)
-    rows, depth = _display_order(parent, shown, _sort_key(totals, options.order_by))
+def visiting_order(parent: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Order rows so that a subtree stands together; children keep their order. Give levels, too."""
+    children: dict[int, list[int]] = {}
+    for row, above in enumerate(parent):
+        children.setdefault(above, []).append(row)
+    order: list[int] = []
+    levels: list[int] = []
+    waiting = [(row, 0) for row in reversed(children.get(NONE, ()))]
+    while waiting:
+        row, level = waiting.pop()
+        order.append(row)
+        levels.append(level)
+        waiting.extend((child, level + 1) for child in reversed(children.get(row, ())))
+    return order, levels
 
-    place = np.full(len(tree.names) + 1, -1)
-    place[rows] = np.arange(1, len(rows) + 1)
+
+def lay_out(
+    tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]"
+) -> tuple[pd.DataFrame, Mask]:
+    """Lay the shown rows out in display order, the root first; tell which rows are accounted."""
+    kept = np.flatnonzero(subtotals(tree.accounted.astype(np.float64), ends(tree.level)) > 0)
+    level = tree.level[kept]
+    end = ends(level)
+    own = {name: values[kept] for name, values in tree.metrics.items()}
+    totals = {name: subtotals(values, end) for name, values in own.items()}
+    names = [tree.names[row] for row in kept.tolist()]
+    root = {name: _sum_known(values) for name, values in own.items()}
+
+    shown = _Shown(tree.rules, options, names, level, end, own, totals)
+    rows, above, depth = shown.rows, shown.above, shown.depth
+    totals = {name: values[rows] for name, values in totals.items()}
+    if options.account_displayed_op_only and tree.rules.can_account_displayed:
+        own_shown = {name: values[rows] for name, values in own.items()}
+        totals = {name: subtotals(values, ends(depth)) for name, values in own_shown.items()}
+        root = {name: _sum_known(values) for name, values in own_shown.items()}
+        root["defined_count"] += 1
+
+    key = _sort_key(tree.rules, own, totals, rows, names, options.order_by)
+    order = _display_order(above, key)
+    place = np.empty(len(order) + 1, dtype=np.intp)
+    place[order] = np.arange(1, len(order) + 1)
     place[-1] = 0  # index -1: the root
+    rows, above, depth = rows[order], above[order], depth[order]
+    source = kept[rows]
     data: dict[str, Any] = {
-        "name": [ROOT, *(tree.names[row] for row in rows)],
-        "parent": np.concatenate(([-1], place[parent[rows]])),
-        "depth": np.concatenate(([0], depth)),
+        "name": [ROOT, *(names[row] for row in rows)],
+        "parent": np.concatenate(([NONE], place[above])),
+        "depth": np.concatenate(([0], depth + 1)),
     }
     for name, texts in tree.texts.items():
-        data[name] = ["", *(texts[row] for row in rows)]
+        data[name] = ["", *(texts[row] for row in source)]
+    accounted = np.append(False, tree.accounted[source])
     for column in columns:
-        if not column.metrics:
-            label = tree.labels.of(column.name)
-            data[column.name] = [label(NONE), *map(label, rows.tolist())]
-        if column.name == "params":
-            shape = tree.labels.of("shape")
-            data["shape"] = ["", *map(shape, rows.tolist())]
+        for name, labels in _labels(tree, column, source).items():
+            data[name] = pd.Series(labels, dtype=object)
         for metric in column.metrics:
-            # The root has nothing of its own: tfprof prints `--` for it.
-            data[metric] = np.concatenate(([np.nan], tree.metrics[metric][rows]))
-            top = _sum_known(totals[metric][level == 0])
-            data[f"total_{metric}"] = np.concatenate(([top], totals[metric][rows]))
-            if metric.endswith("_count"):
-                data[f"total_{metric}"] = whole(data[f"total_{metric}"])
-    return pd.DataFrame(data)
+            # What is not accounted has nothing of its own: tfprof prints `--` for it.
+            mine = np.append(np.nan, own[metric][rows])
+            data[metric] = np.where(accounted, mine, np.nan)
+            total = np.append(root[metric], totals[metric][order])
+            data[f"total_{metric}"] = whole(total) if metric.endswith("_count") else total
+    return pd.DataFrame(data), accounted
+
+
+def _labels(tree: Tree, column: "Column", rows: Rows) -> dict[str, list[Any]]:
+    """Give the texts of a column that is none of numbers, or that come with one."""
+    if column.metrics and column.name != "params":
+        return {}
+    name = "shape" if column.metrics else column.name
+    label = tree.labels.of(name)
+    root = tree.rules.root_type if name == "op_types" else label(NONE)
+    return {name: [root, *map(label, rows.tolist())]}
+
+
+class _Shown:
+    """Which rows show, below which shown row, and how deep."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        options: "ViewOptions",
+        names: list[str],
+        level: Rows,
+        end: Rows,
+        own: "Metrics",
+        totals: "Metrics",
+    ) -> None:
+        visible, first_level = _from_start(names, level, end, options.start_name_regexes)
+        depth = level - first_level + 2  # the root is 1
+        shown = visible & (depth <= options.max_depth)
+        shown &= ~_trimmed(names, visible, end, options.trim_name_regexes, rules.trims_the_row)
+        shown &= matches(names, options.show_name_regexes)
+        if options.hide_name_regexes:
+            shown &= ~matches(names, options.hide_name_regexes)
+        for name, least in options.minimum.items():
+            tested = _tested(rules, name, own, totals)
+            if tested is not None:
+                shown &= ~(tested < least)  # what is not known is not hidden
+        self.rows: Rows = np.flatnonzero(shown)
+        self.above, self.depth = nearest_shown(self.rows, end)
+
+
+def _tested(rules: Rules, name: str, own: "Metrics", totals: "Metrics") -> Any:
+    if name == "occurrence":
+        return own["run_count"] if rules.counts_runs else None
+    return own[name] if name in rules.minimum_of_own else totals[name]
+
+
+def _from_start(
+    names: list[str], level: Rows, end: Rows, patterns: tuple[str, ...]
+) -> tuple[Mask, Rows]:
+    """Find the rows at or below a start, and the level at which their start is."""
+    if patterns == EVERYTHING:
+        return np.ones(len(names), dtype=bool), np.zeros(len(names), dtype=np.intp)
+    match = np.flatnonzero(matches(names, patterns))
+    starts = match[_covered(match, end, strictly=True)[match] == 0]
+    below = _covered(starts, end, strictly=False) > 0
+    start = np.zeros(len(names), dtype=np.intp)
+    start[starts] = starts
+    first_level = level[np.maximum.accumulate(start)] if len(start) else start
+    return below, first_level
+
+
+def _trimmed(
+    names: list[str], visible: Mask, end: Rows, patterns: tuple[str, ...], inclusive: bool
+) -> Mask:
+    """Find the rows that are cut off by a trimmed one above them, which must be visible itself."""
+    if not patterns:
+        return np.zeros(len(names), dtype=bool)
+    if matches([ROOT], patterns)[0]:
+        return np.ones(len(names), dtype=bool)
+    trimmed = np.flatnonzero(visible & matches(names, patterns))
+    covered: Mask = _covered(trimmed, end, strictly=not inclusive) > 0
+    return covered
+
+
+def _covered(rows: Rows, end: Rows, strictly: bool) -> Rows:
+    """Count how many of these rows each row is below; not strictly, a row is below itself."""
+    change = np.zeros(len(end) + 1, dtype=np.intp)
+    np.add.at(change, rows + strictly, 1)
+    np.subtract.at(change, end[rows], 1)
+    return np.cumsum(change)[:-1]
+
+
+def ends(level: Rows) -> Rows:
+    """Give for each row the one behind its subtree."""
+    end = [0] * len(level)
+    open_rows: list[int] = []
+    levels = level.tolist()
+    for row, here in enumerate(levels):
+        while len(open_rows) > here:
+            end[open_rows.pop()] = row
+        open_rows.append(row)
+    for row in open_rows:
+        end[row] = len(levels)
+    return np.array(end, dtype=np.intp)
+
+
+def subtotals(own: npt.NDArray[np.float64], end: Rows) -> npt.NDArray[np.float64]:
+    """Add up subtrees; what is not known is left out, unless nothing is known."""
+    unknown = np.isnan(own)
+    total = _ranges(np.where(unknown, 0.0, own), end)
+    if not unknown.any():
+        return total
+    return np.where(_ranges((~unknown).astype(np.float64), end) > 0, total, np.nan)
+
+
+def _ranges(values: npt.NDArray[np.float64], end: Rows) -> npt.NDArray[np.float64]:
+    before = np.append(0.0, np.cumsum(values))
+    total: npt.NDArray[np.float64] = np.round(before[end] - before[:-1], 6)
+    return total
 
 
 def _sum_known(values: npt.NDArray[np.float64]) -> float:
     return float("nan") if len(values) and np.isnan(values).all() else float(np.nansum(values))
 
 
-def _levels(parent: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    level = np.zeros(len(parent), dtype=np.intp)
-    for node, above in enumerate(parent):
-        if above >= 0:
-            level[node] = level[above] + 1
-    return level
+def nearest_shown(rows: Rows, end: Rows) -> tuple[Rows, Rows]:
+    """Hand the children of hidden rows to the nearest shown one above; count those above."""
+    above: list[int] = []
+    depth: list[int] = []
+    open_rows: list[tuple[int, int]] = []
+    for place, (row, ended) in enumerate(zip(rows.tolist(), end[rows].tolist(), strict=True)):
+        while open_rows and open_rows[-1][1] <= row:
+            open_rows.pop()
+        above.append(open_rows[-1][0] if open_rows else NONE)
+        depth.append(len(open_rows))
+        open_rows.append((place, ended))
+    return np.array(above, dtype=np.intp), np.array(depth, dtype=np.intp)
 
 
-def _totals(
-    parent: npt.NDArray[np.intp], level: npt.NDArray[np.intp], own: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    if np.isnan(own).all():
-        return own
-    total = np.nan_to_num(own)
-    for depth in range(int(level.max(initial=0)), 0, -1):
-        nodes = np.flatnonzero(level == depth)
-        np.add.at(total, parent[nodes], total[nodes])
-    return np.where(np.isnan(own) & (total == 0), np.nan, total)
-
-
-def _shown(
-    own: "Metrics", totals: "Metrics", level: npt.NDArray[np.intp], options: "ViewOptions"
-) -> npt.NDArray[np.bool_]:
-    """Apply max_depth (the root is depth 1) and the minimums as tfprof's tree views do."""
-    shown = level + 2 <= options.max_depth
-    for name, least in options.minimum.items():
-        shown &= (own["run_count"] if name == "occurrence" else totals[name]) >= least
-    return shown
-
-
-def _nearest_shown(
-    parent: npt.NDArray[np.intp], shown: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.intp]:
-    """Hand the children of hidden nodes to the nearest shown ancestor."""
-    adopted = parent.copy()
-    for node, above in enumerate(parent):
-        if above >= 0 and not shown[above]:
-            adopted[node] = adopted[above]
-    return adopted
-
-
-def _sort_key(totals: "Metrics", order_by: str) -> npt.NDArray[np.float64]:
-    # tfprof's tree views cannot order by occurrence and fall back to the name.
+def _sort_key(
+    rules: Rules,
+    own: "Metrics",
+    totals: "Metrics",
+    rows: Rows,
+    names: list[str],
+    order_by: str,
+) -> npt.NDArray[Any]:
+    if order_by == "occurrence" and not rules.counts_runs:
+        return -own["defined_count"][rows]
     if order_by in totals:
-        return -totals[order_by]
-    return np.zeros(len(totals["micros"]))
+        return np.where(np.isnan(totals[order_by]), np.inf, -totals[order_by])
+    # By name; also where tfprof cannot order by occurrence.
+    shown = np.array([names[row] for row in rows.tolist()], dtype=object)
+    return np.unique(shown, return_inverse=True)[1]
 
 
-def _display_order(
-    parent: npt.NDArray[np.intp],
-    shown: npt.NDArray[np.bool_],
-    key: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Walk the shown nodes depth-first, siblings by key; give their numbers and depths."""
-    children: dict[int, list[int]] = {}
-    for node in np.flatnonzero(shown).tolist():
-        children.setdefault(int(parent[node]), []).append(node)
-    for siblings in children.values():
-        siblings.sort(key=key.__getitem__)
-
-    rows: list[int] = []
-    depths: list[int] = []
-    waiting = [(node, 1) for node in reversed(children.get(-1, ()))]
-    while waiting:
-        node, depth = waiting.pop()
-        rows.append(node)
-        depths.append(depth)
-        waiting.extend((child, depth + 1) for child in reversed(children.get(node, ())))
-    return np.array(rows, dtype=np.intp), np.array(depths, dtype=np.intp)
+def _display_order(above: Rows, key: npt.NDArray[Any]) -> Rows:
+    """Walk the shown rows depth-first, siblings by key, then in visiting order."""
+    by_key = np.argsort(key, kind="stable")
+    rank = np.empty(len(by_key), dtype=np.intp)
+    rank[by_key] = np.arange(len(by_key))
+    sorted_above = [NONE] * len(by_key)
+    for row, over in zip(by_key.tolist(), above[by_key].tolist(), strict=True):
+        sorted_above[rank[row]] = over if over == NONE else int(rank[over])
+    order, _ = visiting_order(sorted_above)
+    return by_key[np.array(order, dtype=np.intp)]

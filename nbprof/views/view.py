@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import os
 
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
     from nbprof.columns import Column
@@ -18,7 +20,7 @@ class View:
     """One way of looking at a profile; `frame` is the thing itself, the rest shows it."""
 
     name: str
-    """Which view this is: "op" or "scope"."""
+    """Which view this is, such as "op"."""
     frame: "pd.DataFrame"
     """The rows in display order, raw numbers (µs, counts)."""
     columns: "tuple[Column, ...]"
@@ -27,6 +29,10 @@ class View:
     headline: str
     """What was profiled, in one line."""
     notes: tuple[str, ...] = ()
+    accounted: "npt.NDArray[np.bool_] | None" = None
+    """Which rows of a tree count for themselves; tfprof prints `--` for the others."""
+    exact: bool = False
+    """Whether the numbers are tfprof's own, so that the text must be, too."""
 
     @property
     def is_tree(self) -> bool:

@@ -1,0 +1,264 @@
+"""tfprof's inputs put together: a graph, what ran of it step by step, and what Python logged.
+
+The rules are tfprof's: the first definition of a node counts, a node that only the runtime knows is
+added with its name for an op, a node runs on the first device on which it was seen, and the log
+decorates nodes that are known by then.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nbprof.errors import NbprofError
+from nbprof.ingest.tfprof.graph_def import GraphDef, Shapes
+from nbprof.ingest.tfprof.op_log import OpLog
+from nbprof.ingest.tfprof.run_metadata import RunMetadata
+from nbprof.ingest.wire import Ints, Mask
+
+CANONICAL = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.DOTALL)
+STREAMS = "stream:all"
+NOT_NODES = frozenset(("RecvTensor", "_SOURCE"))
+NO_NODE = "MEMCPY"
+
+NONE = -1
+LATEST = 9_000_000_000_000_000
+"""The latest time in µs that fits in ns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What ran, a row per record of a step, those that tfprof drops left out."""
+
+    node: Ints
+    step: Ints
+    device: Ints
+    """A row of the devices."""
+    start: Ints
+    """In µs; 0 where the record has no start and adds nothing."""
+    micros: Ints
+    is_run: Mask
+    """Whether it is on the node's own device; only those have memory."""
+    accelerator: Mask
+    bytes: Ints
+    peak_bytes: Ints
+    residual_bytes: Ints
+    output_bytes: Ints
+
+
+class TfprofInputs:
+    """The nodes and records of a graph and its runs."""
+
+    def __init__(
+        self, graph: GraphDef, runs: Sequence[tuple[int, RunMetadata]], log: OpLog | None
+    ) -> None:
+        self.graph = graph
+        self.steps = [step for step, run in runs if run.has_step_stats]
+        self._runs = [(step, run) for step, run in runs if run.has_step_stats]
+        self._log = log
+        self._row: dict[str, int] = {}
+        self._first = self._read_names()
+        self.ops: list[str] = self._graph_ops()
+        self._record_nodes = [self._nodes_of(run) for _, run in self._runs]
+
+    def _read_names(self) -> Ints:
+        """Number the names of the graph; give the rows of the graph that define them."""
+        row, first = self._row, []
+        for place, name in enumerate(self.graph.name.strings()):
+            if name not in row:
+                row[name] = len(row)
+                first.append(place)
+        return np.array(first, dtype=np.int64)
+
+    def _graph_ops(self) -> list[str]:
+        return self.graph.op.take(self._first).strings()
+
+    def _nodes_of(self, run: RunMetadata) -> Ints:
+        """Find the node of each record, NONE for those that are none; new ones are added."""
+        names = [name.partition(":")[0] for name in run.node_name.strings()]
+        row = self._row
+        found = []
+        for name in names:
+            node = row.get(name)
+            if node is None:
+                if name in NOT_NODES or NO_NODE in name:
+                    node = NONE
+                else:
+                    node = row[name] = len(row)
+                    self.ops.append(name)
+            found.append(node)
+        return np.array(found, dtype=np.int64)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all nodes."""
+        return list(self._row)
+
+    @cached_property
+    def devices(self) -> list[str]:
+        """The distinct devices of all runs, in lower case."""
+        seen: dict[str, None] = {}
+        for _, run in self._runs:
+            seen.update(dict.fromkeys(name.lower() for name in run.devices.strings()))
+        return list(seen)
+
+    @cached_property
+    def records(self) -> Records:
+        """The records of all runs, in the order of adding."""
+        place = {device: number for number, device in enumerate(self.devices)}
+        device = _joined(
+            np.array([place[name.lower()] for name in run.devices.strings()], dtype=np.int64)[
+                run.device
+            ]
+            for _, run in self._runs
+        )
+        node = _joined(self._record_nodes)
+        canonical, accelerator = self._device_kinds
+        own = self.device_of_node
+        foreign = canonical[device] & (device != np.append(own, NONE)[node])
+        kept = (node != NONE) & ~foreign
+        start = _joined(run.all_start_micros for _, run in self._runs)
+        timed = start > 0
+        _check_times(start)
+        end = _joined(run.op_end_rel_micros for _, run in self._runs)
+        on_accelerator = accelerator[device] & timed
+        is_run = canonical[device] & ~accelerator[device] & timed
+        micros = np.where(is_run | on_accelerator, np.where(end == 0, 1, end), 0)
+        # A node without a device counts what was held on a device without a name.
+        nameless = np.array([not name for name in self.devices], dtype=bool)
+        holds = is_run | (nameless[device] & timed & (np.append(own, NONE)[node] == NONE))
+        memory = {name: np.where(holds, held, 0)[kept] for name, held in self._memory().items()}
+        step = _joined(np.full(len(run), step) for step, run in self._runs)
+        columns = (node, step, device, np.where(timed, start, 0), micros, is_run, on_accelerator)
+        return Records(*(column[kept] for column in columns), **memory)
+
+    def _memory(self) -> dict[str, Ints]:
+        """Add up what each record asked for, held, left and gave, as tfprof does."""
+        parts = [run.memory for _, run in self._runs]
+        kept = _joined(part.persistent for part in parts)
+        used = kept + _joined(part.temp for part in parts)
+        return {
+            "bytes": _joined(part.total for part in parts) + used,
+            "peak_bytes": _joined(part.peak for part in parts) + used,
+            "residual_bytes": _joined(part.live for part in parts) + kept,
+            "output_bytes": _joined(run.output_bytes for _, run in self._runs),
+        }
+
+    @cached_property
+    def _device_kinds(self) -> tuple[Mask, Mask]:
+        """Tell which devices are nodes' own, and which count as time of an accelerator."""
+        accelerator = np.array([STREAMS in name for name in self.devices], dtype=bool)
+        canonical = np.array([bool(CANONICAL.fullmatch(name)) for name in self.devices], dtype=bool)
+        return canonical & ~accelerator, accelerator
+
+    @cached_property
+    def device_of_node(self) -> Ints:
+        """The device of each node: the first of its own kind on which it was seen, or NONE."""
+        found = np.full(len(self._row), NONE)
+        place = {device: number for number, device in enumerate(self.devices)}
+        canonical, _ = self._device_kinds
+        for nodes, (_, run) in zip(self._record_nodes, self._runs, strict=True):
+            names = run.devices.strings()
+            numbers = np.array([place[name.lower()] for name in names], dtype=np.int64)
+            device = numbers[run.device]
+            fits = np.flatnonzero((nodes != NONE) & canonical[device])
+            seen, first = np.unique(nodes[fits], return_index=True)
+            new = found[seen] == NONE
+            found[seen[new]] = device[fits[first[new]]]
+        return found
+
+    @cached_property
+    def types(self) -> list[tuple[str, ...]]:
+        """The types that the log gives to each node."""
+        found: list[tuple[str, ...]] = [()] * len(self._row)
+        if self._log is not None:
+            rows = self._log_rows
+            texts = self._log.type_name.strings()
+            for entry, text in zip(self._log.type_entry.tolist(), texts, strict=True):
+                node = rows[entry]
+                if node != NONE and text not in found[node]:
+                    found[node] = (*found[node], text)
+        return found
+
+    @cached_property
+    def float_ops(self) -> Ints:
+        """The float operations of one run of each node, 0 where the log knows none."""
+        found = np.zeros(len(self._row), dtype=np.int64)
+        if self._log is not None:
+            known = (self._log_rows != NONE) & (self._log.float_ops != 0)
+            found[self._log_rows[known]] = self._log.float_ops[known]
+        return found
+
+    @cached_property
+    def _log_rows(self) -> Ints:
+        assert self._log is not None
+        names = self._log.name.strings()
+        return np.array([self._row.get(name, NONE) for name in names], dtype=np.int64)
+
+    @cached_property
+    def has_traces(self) -> bool:
+        """Tell whether the log has a call stack, be it empty, of a known node."""
+        return self._log is not None and bool((self._log.has_code & (self._log_rows != NONE)).any())
+
+    def stack_entries(self) -> list[tuple[int, int]]:
+        """Pair each node that has a stack with the entry of the log that brings it, the first."""
+        if self._log is None:
+            return []
+        entries = np.flatnonzero(self._log.has_code & (self._log_rows != NONE))
+        nodes, first = np.unique(self._log_rows[entries], return_index=True)
+        return list(zip(nodes.tolist(), entries[first].tolist(), strict=True))
+
+    @property
+    def log(self) -> OpLog | None:
+        """The log."""
+        return self._log
+
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The own shape of each node, as tfprof has it: empty where there is none."""
+        return self._by_node(self.graph.shape)
+
+    def first_outputs(self) -> list[tuple[int, ...]]:
+        """The shape of the first output of each node, empty where it is not known."""
+        outputs = self.graph.output_shapes
+        first = np.flatnonzero(outputs.output == 0)
+        return self._by_node(outputs, first)
+
+    def _by_node(self, shapes: Shapes, rows: Ints | None = None) -> list[tuple[int, ...]]:
+        row_of_place = np.full(len(self.graph), NONE)
+        row_of_place[self._first] = np.arange(len(self._first))
+        found: list[tuple[int, ...]] = [()] * len(self._row)
+        chosen = np.arange(len(shapes)) if rows is None else rows
+        dims = shapes.dims.tolist()
+        columns = (shapes.node, shapes.start, shapes.rank, shapes.unknown_rank)
+        for place, start, rank, unknown in zip(*(c[chosen].tolist() for c in columns), strict=True):
+            row = row_of_place[place]
+            if row != NONE and not unknown:
+                found[row] = tuple(dims[start : start + rank]) or (1,)
+        return found
+
+    def edges(self) -> tuple[Ints, Ints, Ints]:
+        """Give consumer, place among its inputs and producer (NONE: unknown) of each input."""
+        inputs = self.graph.inputs
+        row_of_place = np.full(len(self.graph), NONE)
+        row_of_place[self._first] = np.arange(len(self._first))
+        node = row_of_place[inputs.node]
+        texts = inputs.text.strings()
+        known = {
+            text: self._row.get(text.removeprefix("^").partition(":")[0], NONE)
+            for text in set(texts)
+        }
+        source = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
+        kept = node != NONE
+        return node[kept], inputs.position[kept], source[kept]
+
+
+def _joined(parts: "Sequence[Ints] | object") -> Ints:
+    listed = [*parts]  # type: ignore[misc]
+    return np.concatenate(listed) if listed else np.zeros(0, dtype=np.int64)
+
+
+def _check_times(start: Ints) -> None:
+    if len(start) and int(start.max()) > LATEST:
+        raise NbprofError(f"a record of the run metadata starts at {int(start.max())} µs: no time.")

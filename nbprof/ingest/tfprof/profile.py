@@ -1,0 +1,189 @@
+"""From tfprof's inputs to the tables of a Profile."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nbprof._profile import Profile, Recording
+from nbprof.errors import NbprofError
+from nbprof.ingest.tfprof.checkpoint import Checkpoint
+from nbprof.ingest.tfprof.inputs import NONE, TfprofInputs
+
+TRAINABLE = "_trainable_variables"
+CHECKPOINTED = "_checkpoint_variables"
+
+Dims = tuple[int, ...]
+
+
+def spell(dims: Dims) -> str:
+    """Write a shape as tfprof does; unknown dimensions are -1."""
+    return "x".join(map(str, dims))
+
+
+def make_profile(inputs: TfprofInputs, what: str, checkpoint: Checkpoint | None = None) -> Profile:
+    """Make the Profile of a graph, its runs and its log."""
+    saved = frozenset(checkpoint.variables) if checkpoint is not None else frozenset[str]()
+    runs = len(set(inputs.steps))
+    how = f"tfprof's inputs, {len(inputs.names):,} nodes"
+    notes = () if inputs.steps else ("no run metadata: nothing is known of time and memory",)
+    return Profile(
+        nodes=_nodes(inputs, saved),
+        events=_events(inputs),
+        layers=pd.DataFrame({"name": ["outside layers"], "kind": [""], "parent": [NONE]}),
+        inputs=lambda: _inputs(inputs),
+        shapes=pd.DataFrame({"shapes": [()]}, dtype=object),
+        allocations=_no_allocations(),
+        frames=lambda: _frames(inputs),
+        threads=_threads(inputs),
+        steps=_steps(inputs),
+        traces=_no_traces(),
+        spent=pd.DataFrame({"category": [], "ns": []}),
+        recording=Recording(what, how, 0, 0, tfprof=True, has_stacks=inputs.has_traces),
+        notes=(*notes, *_missing_stream(inputs)) if runs else notes,
+    )
+
+
+def _nodes(inputs: TfprofInputs, saved: frozenset[str]) -> pd.DataFrame:
+    names, shapes = inputs.names, inputs.shapes()
+    own = inputs.device_of_node.tolist()
+    devices = [inputs.devices[device] if device != NONE else "" for device in own]
+    types = inputs.types
+    if saved:
+        types = [
+            (*known, CHECKPOINTED) if name in saved else known
+            for name, known in zip(names, types, strict=True)
+        ]
+    return pd.DataFrame(
+        {
+            "name": pd.Series(names, dtype=object),
+            "op_type": pd.Series(inputs.ops, dtype=object),
+            "device": pd.Series(devices, dtype=object),
+            "shape": pd.Series([spell(dims) for dims in shapes], dtype=object),
+            "params": np.array([_elements(dims) for dims in shapes], dtype=np.float64),
+            "trainable": np.array([TRAINABLE in known for known in types], dtype=bool),
+            "layer": np.zeros(len(names), dtype=np.int32),
+            "types": pd.Series(types, dtype=object),
+            "float_ops": inputs.float_ops.astype(np.float64),
+        }
+    )
+
+
+def _elements(dims: Dims) -> float:
+    """Count the parameters: those of a shape that is not fully known are none."""
+    return float(prod(dims)) if dims and min(dims) >= 0 else 0.0
+
+
+def _events(inputs: TfprofInputs) -> pd.DataFrame:
+    records = inputs.records
+    count = len(records.node)
+    return pd.DataFrame(
+        {
+            "node": records.node.astype(np.int32),
+            "step": records.step,
+            "thread": records.device.astype(np.int32),
+            "start_ns": records.start * 1000,
+            "duration_ns": records.micros * 1000,
+            "self_ns": records.micros * 1000,
+            "is_run": records.is_run,
+            "accelerator": records.accelerator,
+            "stack": np.full(count, NONE, dtype=np.int32),
+            "layer": np.zeros(count, dtype=np.int32),
+            "backward": np.zeros(count, dtype=bool),
+            "input_shapes": np.zeros(count, dtype=np.int32),
+            "output_shapes": np.zeros(count, dtype=np.int32),
+            "float_ops": np.zeros(count),
+            "output_bytes": records.output_bytes.astype(np.float64),
+            "bytes": records.bytes.astype(np.float64),
+            "peak_bytes": records.peak_bytes.astype(np.float64),
+            "residual_bytes": records.residual_bytes.astype(np.float64),
+        }
+    )
+
+
+def _inputs(inputs: TfprofInputs) -> pd.DataFrame:
+    node, position, source = inputs.edges()
+    texts = [spell(dims) or "unknown" for dims in inputs.first_outputs()] + ["unknown"]
+    return pd.DataFrame(
+        {
+            "node": node,
+            "position": position,
+            "source": source,
+            "shape": pd.Series([texts[row] for row in source.tolist()], dtype=object),
+        }
+    )
+
+
+def _frames(inputs: TfprofInputs) -> pd.DataFrame:
+    """List the frames of all stacks; the stack of a node has the node's number."""
+    log = inputs.log
+    columns = ["stack", "file", "line", "function", "source", "framework"]
+    if log is None:
+        return pd.DataFrame(columns=columns).astype({"framework": bool})
+    node_of_entry = {entry: node for node, entry in inputs.stack_entries()}
+    traces = log.traces
+    texts = log.id_to_string.lookup()
+    rows: list[tuple[Any, ...]] = []
+    fields = (traces.owner, traces.file_id, traces.lineno, traces.function_id, traces.line_id)
+    for entry, file, line, function, source in zip(*(f.tolist() for f in fields), strict=True):
+        node = node_of_entry.get(entry)
+        if node is not None:
+            rows.append(
+                (
+                    node,
+                    _text(texts, file),
+                    line,
+                    _text(texts, function),
+                    texts.get(source, ""),
+                    False,
+                )
+            )
+    return pd.DataFrame(rows, columns=columns).astype({"framework": bool})
+
+
+def _text(texts: dict[int, str], number: int) -> str:
+    if number not in texts:
+        raise NbprofError(
+            f"the op log's call stacks use text {number}, which its table of texts does not have; "
+            "the code view needs a whole op log."
+        )
+    return texts[number]
+
+
+def _threads(inputs: TfprofInputs) -> pd.DataFrame:
+    devices = pd.Series(inputs.devices, dtype=object)
+    return pd.DataFrame({"name": devices, "device": devices})
+
+
+def _steps(inputs: TfprofInputs) -> pd.DataFrame:
+    records = inputs.records
+    timed = records.start > 0
+    found = []
+    for step in sorted(set(inputs.steps)):
+        chosen = timed & (records.step == step)
+        start = records.start[chosen]
+        end = start + records.micros[chosen]
+        began, ended = (int(start.min()), int(end.max())) if len(start) else (0, 0)
+        found.append((step, float(began), float(ended - began), "Session.run", False))
+    return pd.DataFrame(found, columns=["step", "start_micros", "micros", "function", "traced"])
+
+
+def _missing_stream(inputs: TfprofInputs) -> tuple[str, ...]:
+    gpus = [name for name in inputs.devices if "gpu" in name]
+    if not gpus or any("stream:all" in name for name in gpus):
+        return ()
+    return (
+        "a GPU was used, but the run metadata has no records of its streams: accelerator times "
+        "are missing (was CUPTI found?)",
+    )
+
+
+def _no_allocations() -> pd.DataFrame:
+    columns = ["event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype"]
+    return pd.DataFrame({name: pd.Series(dtype=object) for name in columns})
+
+
+def _no_traces() -> pd.DataFrame:
+    columns = ["function", "count", "step", "start_micros", "micros", "changed"]
+    return pd.DataFrame({name: pd.Series(dtype=object) for name in columns})

@@ -1,0 +1,73 @@
+"""`nbprof.load_tfprof`: a Profile of the files that tfprof was given."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbprof.errors import NbprofError
+
+if TYPE_CHECKING:
+    from nbprof._profile import Profile
+
+Given = Any
+"""A protobuf message, its bytes, or the path of a file that holds it."""
+
+
+def load_tfprof(
+    graph: Given,
+    run_meta: Given = (),
+    op_log: Given | None = None,
+    checkpoint: "str | os.PathLike[str] | None" = None,
+) -> "Profile":
+    """Make a Profile of tfprof's inputs: a graph, its runs, a log, a checkpoint.
+
+    Each is a protobuf message, its bytes or a path; a graph may be text. The first of `run_meta` is
+    step 0, the next step 1 and so on; a pair `(step, run)` says its step, and runs of one step are
+    added up.
+    """
+    from nbprof.ingest.tfprof.checkpoint import read_checkpoint
+    from nbprof.ingest.tfprof.graph_def import read_graph_def
+    from nbprof.ingest.tfprof.inputs import TfprofInputs
+    from nbprof.ingest.tfprof.op_log import read_op_log
+    from nbprof.ingest.tfprof.profile import make_profile
+    from nbprof.ingest.tfprof.run_metadata import read_run_metadata
+
+    runs = [
+        (step, read_run_metadata(*_bytes(run, "RunMetadata", f"run metadata of step {step}")))
+        for step, run in _steps(run_meta)
+    ]
+    log = None if op_log is None else read_op_log(*_bytes(op_log, "OpLogProto", "op log"))
+    nodes = read_graph_def(*_bytes(graph, "GraphDef", "graph"))
+    saved = None if checkpoint is None else read_checkpoint(Path(checkpoint))
+    what = Path(graph).name if isinstance(graph, (str, os.PathLike)) else "load_tfprof"
+    return make_profile(TfprofInputs(nodes, runs, log), what, saved)
+
+
+def _steps(run_meta: Given) -> list[tuple[int, Given]]:
+    """Give each run its step."""
+    if isinstance(run_meta, (str, bytes, os.PathLike)) or not isinstance(run_meta, Iterable):
+        run_meta = [run_meta]
+    return [run if isinstance(run, tuple) else (step, run) for step, run in enumerate(run_meta)]
+
+
+def _bytes(given: Given, message: str, what: str) -> tuple[bytes, str]:
+    """Give the binary message, whatever it was given as, and a name for it in errors."""
+    from nbprof.ingest.tfprof.text_format import looks_like_text, to_binary
+
+    if hasattr(given, "SerializeToString"):
+        return given.SerializeToString(), what
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        data, source = bytes(given), what
+    else:
+        data, source = _read(given, what)
+    return (to_binary(data, message, source) if looks_like_text(data) else data), source
+
+
+def _read(path: Given, what: str) -> tuple[bytes, str]:
+    if not isinstance(path, (str, os.PathLike)):
+        raise NbprofError(f"{what}: a message, its bytes or a path is needed, not {path!r}.")
+    try:
+        return Path(path).read_bytes(), str(path)
+    except OSError as error:
+        raise NbprofError(f"{path} cannot be read: {error.strerror}.") from None
