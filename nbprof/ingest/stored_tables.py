@@ -82,7 +82,7 @@ def _read_column(members: Members, rows: int, column: Described) -> Any:
         values[number] = decode(one)
     if column["dtype"] == file_format.TEXT:
         return _read_text(values, numbers, column["member"])
-    return values[numbers]
+    return pd.Series(values[numbers], dtype=object)  # an array of texts would become "str"
 
 
 def _read_numbers(members: Members, rows: int, dtype: str, name: str) -> npt.NDArray[Any]:
