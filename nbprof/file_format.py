@@ -40,6 +40,11 @@ def item_bytes(dtype: str) -> int:
     return int(NUMBERS[dtype][2]) if dtype in NUMBERS else 8
 
 
+def is_name(name: object) -> bool:
+    """Tell whether a column may have this name: a text without lone surrogates."""
+    return isinstance(name, str) and name.encode("utf-8", "replace").decode() == name
+
+
 def npy_header(dtype: str, rows: int) -> bytes:
     """Spell the first 128 bytes of a `.npy` file of one dimension, as numpy does.
 

@@ -84,7 +84,7 @@ def _describe_table(name: str, table: "pd.DataFrame", members: list[Member]) -> 
         raise NbprofError(
             f"{place} cannot be saved: its rows must be numbered from 0, as reset_index does."
         )
-    if not table.columns.is_unique or not all(isinstance(one, str) for one in table.columns):
+    if not table.columns.is_unique or not all(map(file_format.is_name, table.columns)):
         raise NbprofError(
             f"{place} cannot be saved: its columns need names that are all different."
         )

@@ -14,6 +14,8 @@ from nbprof.ingest.members import DamageError, Members
 Described = dict[str, Any]
 """What the catalogue says about a column."""
 MOST_ROWS = 1 << 40
+MOST_TEXT = 256 << 20
+"""How many bytes of text a column may repeat; one with more shares its texts instead."""
 
 
 def read_tables(
@@ -45,8 +47,9 @@ def _columns(table: dict[str, Any], name: str) -> list[Described]:
         for key in ("name", "member", "dtype", "stored"):
             expect(column, key, str, place)
         _check_dtypes(column, place)
-    if len({column["name"] for column in columns}) < len(columns):
-        raise DamageError(f"two columns of the table {name!r} have the same name")
+    names = {column["name"] for column in columns}
+    if len(names) < len(columns) or not all(map(file_format.is_name, names)):
+        raise DamageError(f"the columns of the table {name!r} should have different names")
     return columns
 
 
@@ -112,4 +115,4 @@ def _suits_arrow(values: npt.NDArray[Any], codes: npt.NDArray[Any]) -> bool:
         sizes = [len(one.encode()) if isinstance(one, str) else 0 for one in values]
     except UnicodeEncodeError:
         return False
-    return int(np.array([*sizes, 0])[codes].sum()) <= file_format.SMALL_TABLES
+    return int(np.array([*sizes, 0])[codes].sum()) <= MOST_TEXT
