@@ -5,12 +5,14 @@ it; nothing here knows TensorFlow. (The module's underscore leaves the name `nbp
 function.)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
+    import os
+
     import pandas as pd
 
     from nbprof.views.view import View
@@ -174,8 +176,22 @@ class Profile:
 
         return memory.live_at_peak(self)
 
+    def save(self, path: "str | os.PathLike[str]") -> None:
+        """Write everything into a file of nbprof's own, which `nbprof.load` reads.
+
+        A file that is there already is replaced once the new one is whole.
+        """
+        from nbprof.export import own_file, whole_file
+
+        with whole_file.whole_file(path) as file:
+            own_file.write_profile(self, file)
+
     def __repr__(self) -> str:
         return f"<Profile: {self.headline}>"
+
+
+TABLES = tuple(field.name for field in fields(Profile) if "pd.DataFrame" in str(field.type))
+"""The names of a Profile's tables."""
 
 
 def _plural(count: int, noun: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "nbprof"
 
-SHELVES = {"columns", "options", "units", "errors"}
+SHELVES = {"columns", "options", "units", "errors", "file_format"}
 MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
@@ -19,19 +19,24 @@ MAY_IMPORT = {
     "options": set(),
     "units": set(),
     "errors": set(),
+    "file_format": set(),
     "cell": set(),
     "run": {"capture.trace", "ingest", "_profile", "cell"},
+    "files": {"ingest", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},
     "magics": {"cell", "run", "views", "_profile"},
-    "__init__": {"run", "magics", "tfprof_inputs"},
+    "__init__": {"run", "files", "magics", "tfprof_inputs"},
 }
-LATE_DOORS = {("views", "display"), ("views", "display.text"), ("views", "export.table")}
-"""A View shows and exports itself: inside its methods, never at import."""
+LATE_DOORS = {
+    *(("views", "display"), ("views", "display.text"), ("views", "export.table")),
+    *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
+}
+"""A View shows and exports itself, a Profile saves itself: inside methods, never at import."""
 
 OUTSIDERS = {
     "tensorflow": {"capture"},
     "IPython": {"magics", "cell", "__init__"},
-    "pandas": {"ingest", "views", "_profile"},
+    "pandas": {"ingest", "views", "export", "_profile"},
     "matplotlib": {"display"},
     "anywidget": {"display"},
     "psutil": {"capture"},

@@ -1,0 +1,178 @@
+"""A Profile as nbprof's own file: a zip of columns and one JSON, described in docs/own-file.md."""
+
+import json
+import math
+import zipfile
+import zlib
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof import file_format
+from nbprof._profile import TABLES, Profile
+from nbprof.errors import NbprofError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Numbers = npt.NDArray[Any]
+
+PAYS = 0.9
+"""A member is deflated when a sample of it shrinks to less than this share."""
+SAMPLE = 1 << 16
+LEVEL = 1
+"""Of zlib: higher ones take several times as long, for a few percent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A column as it is stored."""
+
+    name: str
+    numbers: Numbers
+
+    @property
+    def content(self) -> bytes:
+        """The column as a `.npy` file."""
+        dtype = self.numbers.dtype.name
+        little = self.numbers.astype(file_format.NUMBERS[dtype], copy=False)
+        return file_format.npy_header(dtype, len(little)) + little.tobytes()
+
+
+def write_profile(profile: Profile, file: BinaryIO) -> None:
+    """Write all tables of a profile, how it came about and its notes; `file` must be seekable."""
+    members: list[Member] = []
+    tables = {
+        name: _describe_table(name, table, members)
+        for name in TABLES
+        if (table := getattr(profile, name)) is not None
+    }
+    others = [field.name for field in fields(profile) if field.name not in (*TABLES, "recording")]
+    catalogue = {
+        "format": file_format.NAME,
+        "version": file_format.VERSION,
+        "recording": _encode_all(asdict(profile.recording), "recording"),
+        "fields": _encode_all({name: getattr(profile, name) for name in others}, "profile"),
+        "tables": tables,
+    }
+    text = json.dumps(catalogue, allow_nan=False, separators=(",", ":")).encode("ascii")
+    _write_zip(file, text, members, deflate=True)
+    if not _may_be_read(file.tell(), len(text), tables):
+        file.seek(0)
+        file.truncate()
+        _write_zip(file, text, members, deflate=False)
+
+
+def _may_be_read(size: int, text: int, tables: dict[str, Any]) -> bool:
+    """Tell whether a reader would believe that so small a file holds so much."""
+    unpacked = sum(
+        table["rows"] * file_format.item_bytes(column["dtype"])
+        for table in tables.values()
+        for column in table["columns"]
+    )
+    return text <= file_format.most_bytes(
+        file_format.SMALL_CATALOGUE, size
+    ) and unpacked <= file_format.most_bytes(file_format.SMALL_TABLES, size)
+
+
+def _describe_table(name: str, table: "pd.DataFrame", members: list[Member]) -> dict[str, Any]:
+    """Say what is in a table; its columns are added to `members`."""
+    place = f"profile.{name}"
+    if not np.array_equal(table.index, np.arange(len(table))):
+        raise NbprofError(
+            f"{place} cannot be saved: its rows must be numbered from 0, as reset_index does."
+        )
+    if not table.columns.is_unique or not all(map(file_format.is_name, table.columns)):
+        raise NbprofError(
+            f"{place} cannot be saved: its columns need names that are all different."
+        )
+    columns = []
+    for number, column in enumerate(table.columns):
+        plain = column.isascii() and column.isidentifier()
+        member = f"{name}/{column if plain else number}.npy"
+        numbers, described = _encode_column(table[column], f"{place}[{column!r}]")
+        members.append(Member(member, numbers))
+        columns.append(
+            {"name": column, "member": member, "stored": numbers.dtype.name, **described}
+        )
+    return {"rows": len(table), "columns": columns}
+
+
+def _encode_column(column: "pd.Series[Any]", place: str) -> tuple[Numbers, dict[str, Any]]:
+    """Turn a column into numbers, and say how to turn them back."""
+    dtype = str(column.dtype)
+    if dtype in file_format.NUMBERS:
+        return _narrow(column.to_numpy()), {"dtype": dtype}
+    if dtype == file_format.TEXT or set(map(type, column)) == {str}:
+        codes, distinct = column.factorize(use_na_sentinel=False)
+        values = [_encode(value, place) for value in distinct]
+    elif dtype == file_format.OBJECT:
+        codes, values = _number_values([_encode(value, place) for value in column])
+    else:
+        raise NbprofError(f"{place} cannot be saved: nbprof's file has no columns of {dtype}.")
+    return _narrow(codes.astype(np.uint32)), {"dtype": dtype, "values": values}
+
+
+def _number_values(encoded: list[Any]) -> tuple[Numbers, list[Any]]:
+    """Number the distinct values; 1, 1.0 and True, equal in Python, are told apart."""
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault(json.dumps(value), len(numbers)) for value in encoded]
+    return np.array(codes, dtype=np.uint32), [json.loads(text) for text in numbers]
+
+
+def _narrow(numbers: Numbers) -> Numbers:
+    """Give whole numbers the smallest type of their kind that holds them all."""
+    if numbers.dtype.kind not in "iu" or not len(numbers):
+        return numbers
+    kind = "int" if numbers.dtype.kind == "i" else "uint"
+    low, high = numbers.min(), numbers.max()
+    for bits in (8, 16, 32):
+        limits = np.iinfo(f"{kind}{bits}")
+        if bits < 8 * numbers.itemsize and limits.min <= low and high <= limits.max:
+            return numbers.astype(limits.dtype)
+    return numbers
+
+
+def _encode_all(values: dict[str, Any], place: str) -> dict[str, Any]:
+    return {name: _encode(value, f"{place}.{name}") for name, value in values.items()}
+
+
+def _encode(value: object, place: str) -> Any:
+    """Spell a value in JSON so that it comes back as it was."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {file_format.FLOAT: str(value)}
+    if isinstance(value, tuple):
+        return [_encode(one, place) for one in value]
+    if isinstance(value, list):
+        return {file_format.LIST: [_encode(one, place) for one in value]}
+    raise NbprofError(
+        f"{place} cannot be saved: it has a {type(value).__name__}; "
+        "nbprof's file holds numbers, texts, None, and tuples and lists of them."
+    )
+
+
+def _write_zip(file: BinaryIO, catalogue: bytes, members: list[Member], deflate: bool) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        _write_member(archive, file_format.CATALOGUE, catalogue, deflate)
+        for member in members:
+            _write_member(archive, member.name, member.content, deflate)
+
+
+def _write_member(archive: zipfile.ZipFile, name: str, content: bytes, deflate: bool) -> None:
+    info = zipfile.ZipInfo(name)  # without a date: the same profile gives the same bytes
+    info.external_attr = 0o644 << 16
+    method = zipfile.ZIP_DEFLATED if deflate and _pays(content) else zipfile.ZIP_STORED
+    archive.writestr(info, content, method, LEVEL)
+
+
+def _pays(content: bytes) -> bool:
+    """Tell from two stretches whether deflating makes it smaller."""
+    half = len(content) // 2
+    sample = content[: SAMPLE // 2] + content[half : half + SAMPLE // 2]
+    return len(zlib.compress(sample, 1)) < PAYS * len(sample)

@@ -1,0 +1,71 @@
+"""Load a file: its content says what it is, not its name."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbprof import file_format
+from nbprof.errors import NbprofError
+
+if TYPE_CHECKING:
+    from nbprof._profile import Profile
+
+HEAD = 4096
+"""How many of a file's first bytes are looked at."""
+
+
+class Kind(NamedTuple):
+    """A kind of file."""
+
+    what: str
+    recognise: Callable[[Path, bytes], bool]
+    """Tells by the first bytes; of a folder there are none."""
+    read: "Callable[[Path], Profile]"
+
+
+def _is_own_file(_: Path, head: bytes) -> bool:
+    return head.startswith(file_format.ZIP)
+
+
+def _read_own_file(path: Path) -> "Profile":
+    from nbprof.ingest.own_file import read_own_file
+
+    return read_own_file(path)
+
+
+KINDS = (Kind("nbprof's own files (made by profile.save)", _is_own_file, _read_own_file),)
+"""The first that recognises a file reads it."""
+
+
+def load(
+    path_or_paths: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]",
+    engine: str | None = None,
+) -> "Profile":
+    """Read a profile from a file, whatever its name; nothing in a file is ever run."""
+    if isinstance(path_or_paths, str | os.PathLike):
+        path_or_paths = [path_or_paths]
+    paths = [Path(path) for path in path_or_paths]
+    if engine is not None:
+        raise NbprofError(f"there is no engine {engine!r}: leave engine out.")
+    if len(paths) != 1:
+        raise NbprofError(f"nbprof.load reads one file, and was given {len(paths)}.")
+    path = paths[0]
+    head = _read_head(path)
+    for kind in KINDS:
+        if kind.recognise(path, head):
+            return kind.read(path)
+    found = "a folder" if path.is_dir() else "something else" if head else "empty"
+    readable = ", ".join(kind.what for kind in KINDS)
+    raise NbprofError(f"{path} cannot be read: it is {found}. nbprof.load reads {readable}.")
+
+
+def _read_head(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            return b""
+        with path.open("rb") as file:
+            return file.read(HEAD)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NbprofError(f"{path} cannot be read: {reason}.") from error

@@ -1,0 +1,87 @@
+"""nbprof's own file, read into a Profile; docs/own-file.md describes it."""
+
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import pandas as pd
+
+from nbprof._profile import TABLES, Profile, Recording
+from nbprof.errors import NbprofError
+from nbprof.file_format import CATALOGUE, VERSION
+from nbprof.ingest.catalogue import decode_all, expect, read_catalogue
+from nbprof.ingest.members import DamageError, Members
+from nbprof.ingest.stored_tables import read_tables
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a file holds, before it is a Profile."""
+
+    tables: dict[str, pd.DataFrame]
+    recording: dict[str, Any]
+    fields: dict[str, Any]
+
+
+UPGRADES: dict[int, Callable[[Contents], Contents]] = {}
+"""By version: what makes of the contents of such a file those of the version after it."""
+
+
+def read_own_file(path: Path) -> Profile:
+    """Read what `profile.save` wrote; nothing in the file is run, and no size in it believed."""
+    try:
+        with path.open("rb") as file:
+            return _read_profile(Members(file))
+    except DamageError as damage:
+        raise NbprofError(f"{path} cannot be read as nbprof's own file: {damage}.") from damage
+    except RecursionError as error:
+        raise NbprofError(f"{path} cannot be read: {CATALOGUE} is nested too deeply.") from error
+    except OSError as error:
+        raise NbprofError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _read_profile(members: Members) -> Profile:
+    catalogue = read_catalogue(members)
+    version = expect(catalogue, "version", int, CATALOGUE)
+    contents = Contents(
+        tables=read_tables(members, expect(catalogue, "tables", dict, CATALOGUE), TABLES),
+        recording=decode_all(expect(catalogue, "recording", dict, CATALOGUE)),
+        fields=decode_all(expect(catalogue, "fields", dict, CATALOGUE)),
+    )
+    for number in range(version, VERSION):
+        contents = UPGRADES[number](contents)
+    recording = {
+        field.name: contents.recording[field.name]
+        for field in fields(Recording)
+        if _is_there(field, contents.recording, "the recording")
+    }
+    values = contents.tables | contents.fields | {"recording": Recording(**recording)}
+    return Profile(
+        **{
+            field.name: values[field.name]
+            for field in fields(Profile)
+            if _is_there(field, values, "the profile")
+        }
+    )
+
+
+def _is_there(field: Field[Any], values: dict[str, Any], place: str) -> bool:
+    """Tell whether a field has a value, of the type it should have."""
+    if field.name not in values:
+        if field.default is MISSING and field.default_factory is MISSING:
+            what = "table" if field.name in TABLES else "entry"
+            raise DamageError(f"{place} lacks the {what} {field.name!r}")
+        return False
+    if not _fits(values[field.name], pd.DataFrame if field.name in TABLES else field.type):
+        raise DamageError(f"{field.name!r} of {place} is not of the type {field.type}")
+    return True
+
+
+def _fits(value: object, expected: Any) -> bool:
+    kind, parts = get_origin(expected) or expected, get_args(expected)
+    if not isinstance(kind, type):
+        return True
+    if isinstance(value, tuple) and parts[1:] == (...,):
+        return issubclass(tuple, kind) and all(_fits(one, parts[0]) for one in value)
+    return isinstance(value, kind)

@@ -1,0 +1,118 @@
+"""The tables in nbprof's own file, read column by column; no Python object per number."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from nbprof import file_format
+from nbprof.ingest.catalogue import decode, expect
+from nbprof.ingest.members import DamageError, Members
+
+Described = dict[str, Any]
+"""What the catalogue says about a column."""
+MOST_ROWS = 1 << 40
+MOST_TEXT = 256 << 20
+"""How many bytes of text a column may repeat; one with more shares its texts instead."""
+
+
+def read_tables(
+    members: Members, described: dict[str, Any], names: Iterable[str]
+) -> dict[str, pd.DataFrame]:
+    """Read those of the tables that are there."""
+    wanted = {name: expect(described, name, dict, "tables") for name in names if name in described}
+    columns = {name: _columns(table, name) for name, table in wanted.items()}
+    claimed = sum(
+        wanted[name]["rows"] * file_format.item_bytes(column["dtype"])
+        for name, some in columns.items()
+        for column in some
+    )
+    if claimed > file_format.most_bytes(file_format.SMALL_TABLES, members.file_size):
+        raise DamageError(f"its tables claim {claimed:,} bytes, too many for a file of this size")
+    return {name: _read_table(members, wanted[name]["rows"], columns[name]) for name in wanted}
+
+
+def _columns(table: dict[str, Any], name: str) -> list[Described]:
+    """Check what is said about a table and its columns, as far as one can without reading."""
+    place = f"the table {name!r}"
+    if not 0 <= expect(table, "rows", int, place) <= MOST_ROWS:
+        raise DamageError(f"{place} should have 0 to {MOST_ROWS:,} rows")
+    columns = expect(table, "columns", list, place)
+    for number, column in enumerate(columns):
+        place = f"column {number} of the table {name!r}"
+        if not isinstance(column, dict):
+            raise DamageError(f"{place} should be described by an object")
+        for key in ("name", "member", "dtype", "stored"):
+            expect(column, key, str, place)
+        _check_dtypes(column, place)
+    names = {column["name"] for column in columns}
+    if len(names) < len(columns) or not all(map(file_format.is_name, names)):
+        raise DamageError(f"the columns of the table {name!r} should have different names")
+    return columns
+
+
+def _check_dtypes(column: Described, place: str) -> None:
+    dtype, stored = column["dtype"], column["stored"]
+    if dtype in (file_format.OBJECT, file_format.TEXT):
+        expect(column, "values", list, place)
+        fine = stored in file_format.CODES
+    else:
+        fine = (
+            {dtype, stored} <= set(file_format.NUMBERS)
+            and dtype.rstrip("0123456789") == stored.rstrip("0123456789")
+            and file_format.item_bytes(stored) <= file_format.item_bytes(dtype)
+        )
+    if not fine:
+        raise DamageError(f"{place} cannot be of dtype {dtype!r} and stored as {stored!r}")
+
+
+def _read_table(members: Members, rows: int, columns: list[Described]) -> pd.DataFrame:
+    made = {column["name"]: _read_column(members, rows, column) for column in columns}
+    return pd.DataFrame(made, index=pd.RangeIndex(rows), copy=False)
+
+
+def _read_column(members: Members, rows: int, column: Described) -> Any:
+    numbers = _read_numbers(members, rows, column["stored"], column["member"])
+    if "values" not in column:
+        return numbers.astype(column["dtype"])
+    encoded = column["values"]
+    if rows and numbers.max() >= len(encoded):
+        raise DamageError(f"{column['member']} has a code beyond its {len(encoded):,} values")
+    values = np.empty(len(encoded), dtype=object)
+    for number, one in enumerate(encoded):
+        values[number] = decode(one)
+    if column["dtype"] == file_format.TEXT:
+        return _read_text(values, numbers, column["member"])
+    return pd.Series(values[numbers], dtype=object)  # an array of texts would become "str"
+
+
+def _read_numbers(members: Members, rows: int, dtype: str, name: str) -> npt.NDArray[Any]:
+    header = file_format.npy_header(dtype, rows)
+    content = members.read(name, len(header) + rows * file_format.item_bytes(dtype))
+    if not content.startswith(header):
+        raise DamageError(f"{name} should be a .npy file of {rows:,} × {dtype}")
+    numbers = np.frombuffer(content, file_format.NUMBERS[dtype], offset=len(header))
+    if dtype == "bool" and rows and numbers.view(np.uint8).max() > 1:
+        raise DamageError(f"{name} should hold truth values, 0 or 1")
+    return numbers
+
+
+def _read_text(values: npt.NDArray[Any], codes: npt.NDArray[Any], name: str) -> Any:
+    """Give text the dtype that this pandas gives to text."""
+    if not all(isinstance(one, str) or one is None or one != one for one in values):
+        raise DamageError(f"{name} should hold text only")
+    dtype = pd.Series(["text"]).dtype
+    if getattr(dtype, "storage", "") == "pyarrow" and not _suits_arrow(values, codes):
+        dtype = pd.StringDtype("python", na_value=np.nan)
+    return pd.Series(values[codes], dtype=dtype)
+
+
+def _suits_arrow(values: npt.NDArray[Any], codes: npt.NDArray[Any]) -> bool:
+    """Tell whether Arrow can hold these texts: it has a copy for every row, and no surrogates."""
+    try:
+        sizes = [len(one.encode()) if isinstance(one, str) else 0 for one in values]
+    except UnicodeEncodeError:
+        return False
+    return int(np.array([*sizes, 0])[codes].sum()) <= MOST_TEXT
