@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
+    import os
+
     import pandas as pd
 
     from nbprof.views.view import View
@@ -59,7 +61,8 @@ class Profile:
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
     cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own)."""
     threads: "pd.DataFrame"
-    """A row per thread or stream that ran ops: `name`, `device`."""
+    """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
+    cell itself)."""
     steps: "pd.DataFrame"
     """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
     traces: "pd.DataFrame"
@@ -143,6 +146,15 @@ class Profile:
         from nbprof.views import memory
 
         return memory.live_at_peak(self)
+
+    def export(self, path: "str | os.PathLike[str]") -> None:
+        """Write the profile for another program, by suffix: `.trace.json` or `.trace.json.gz`.
+
+        Both are the timeline that Perfetto and chrome://tracing open.
+        """
+        from nbprof import export
+
+        export.write_file(self, path)
 
     def __repr__(self) -> str:
         return f"<Profile: {self.headline}>"
