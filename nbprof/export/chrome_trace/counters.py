@@ -17,16 +17,15 @@ COUNTER = '%s,"ts":%d.%s,"args":{"bytes":%d}}'
 
 
 def counter_lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
-    """Describe the curve of live bytes; of several values in one ns the last counts."""
+    """Describe the curve of live bytes."""
     if not len(profile.allocations):
         return
     curve = profile.memory()
-    curve = curve.assign(ns=np.rint(curve["micros"] * 1e3).astype(np.int64) - layout.zero_ns)
-    curve = curve.drop_duplicates(["device", "ns"], keep="last")
+    ns = np.rint(curve["micros"].to_numpy(float) * 1e3).astype(np.int64) - layout.zero_ns
     heads = {device: _head(device, layout) for device in curve["device"].unique()}
     columns = (
         curve["device"].map(heads),
-        *split_micros(curve["ns"].to_numpy()),
+        *split_micros(ns),
         curve["live_bytes"].to_numpy(np.int64),
     )
     yield from map(COUNTER.__mod__, zip(*(column.tolist() for column in columns), strict=True))

@@ -52,16 +52,20 @@ def _places(layout: "Layout", slices: "Slices", rows: "Rows") -> list[str]:
 
 
 def _from_steps(profile: "Profile", layout: "Layout") -> "tuple[Rows, Rows]":
-    """Pair each step with the first op that ran for it, once it had begun, on other threads."""
+    """Pair each step with the first op that ran for it, while it lasted, on each other thread.
+
+    Eager ops between steps belong to one too, but no step made them run.
+    """
     events = profile.events
     step, thread = (events[name].to_numpy(np.intp) for name in ("step", "thread"))
     steps = profile.steps["step"].to_numpy(np.intp)
     row_of_step = np.full(max(step.max(initial=-1), steps.max(initial=-1)) + 1, -1)
     row_of_step[steps] = np.arange(len(steps))
     row = row_of_step[step]
-    begun = (row >= 0) & (layout.ops.inside >= np.append(layout.steps.inside, 0)[row])
+    begins, ends = np.append(layout.steps.inside, 0)[row], np.append(layout.steps.end, 0)[row]
+    during = (row >= 0) & (layout.ops.inside >= begins) & (layout.ops.inside <= ends)
     elsewhere = ~events["accelerator"].to_numpy(bool) & ~is_cell(profile)[thread]
-    op = _first(np.flatnonzero(begun & elsewhere), layout, step, thread)
+    op = _first(np.flatnonzero(during & elsewhere), layout, step, thread)
     return row[op], op
 
 
