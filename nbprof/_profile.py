@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     import os
 
     import pandas as pd
@@ -56,6 +57,15 @@ class _Table:
         vars(profile)[self._name] = table
 
 
+def _table() -> Any:
+    return _Table()
+
+
+def lazily(make: "Callable[[], pd.DataFrame]") -> Any:
+    """Give a table that is made when it is first asked for."""
+    return make
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Profile:
     """The tables of one profiled cell; `profile.view("op")` is the way to look at them."""
@@ -75,7 +85,7 @@ class Profile:
     layers: "pd.DataFrame"
     """A row per Keras layer in the place where it was called, and per other part of the work (the
     optimizer, the input pipeline …): `name`, `kind` (the layer's class), `parent` (-1: none)."""
-    inputs: Any = _Table()
+    inputs: "pd.DataFrame" = _table()
     """A row per input of a node: `node`, `position`, `source` (the node that makes it, -1: not
     known), `shape` (in tfprof's inputs)."""
     shapes: "pd.DataFrame"
@@ -83,11 +93,12 @@ class Profile:
     allocations: "pd.DataFrame"
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
-    frames: Any = _Table()
+    frames: "pd.DataFrame" = _table()
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
     cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own)."""
     threads: "pd.DataFrame"
-    """A row per thread or stream that ran ops: `name`, `device`."""
+    """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
+    cell itself)."""
     steps: "pd.DataFrame"
     """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
     traces: "pd.DataFrame"
@@ -185,6 +196,15 @@ class Profile:
 
         with whole_file.whole_file(path) as file:
             own_file.write_profile(self, file)
+
+    def export(self, path: "str | os.PathLike[str]") -> None:
+        """Write the profile for another program, by suffix: `.trace.json` or `.trace.json.gz`.
+
+        Both are the timeline that Perfetto and chrome://tracing open.
+        """
+        from nbprof import export
+
+        export.write_file(self, path)
 
     def __repr__(self) -> str:
         return f"<Profile: {self.headline}>"

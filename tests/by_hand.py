@@ -96,7 +96,11 @@ def profile(*nodes, notes=(), steps=1, variables=()):
         allocations=pd.DataFrame(columns=ALLOCATION),
         frames=pd.DataFrame(frames, columns=FRAME).astype({"framework": bool}),
         threads=pd.DataFrame(
-            {"name": ["python", "stream"], "device": ["/host:CPU", "/device:GPU:0"]}
+            {
+                "name": ["python", "stream"],
+                "device": ["/host:CPU", "/device:GPU:0"],
+                "is_cell": [True, False],
+            }
         ),
         steps=pd.DataFrame(
             {

@@ -14,7 +14,8 @@ MAY_IMPORT = {
     "views": {"views", "_profile"},
     "display": {"display", "views.view", "_profile"},
     "export": {"export", "views.view", "_profile"},
-    "_profile": {"views", "views.view"},  # profile.view() is a door to the next room, opened late
+    # profile.view() and profile.export() are doors to the next rooms, opened late
+    "_profile": {"views", "views.view", "export"},
     "columns": set(),
     "options": set(),
     "units": set(),

@@ -1,1 +1,33 @@
 """Exports: a View or a Profile as a file that another program reads."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from nbprof.errors import NbprofError
+from nbprof.export import chrome_trace
+from nbprof.export.whole_file import whole_file
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from nbprof._profile import Profile
+
+EXPORTERS: "dict[str, Callable[[Profile, BinaryIO], None]]" = {
+    ".trace.json": chrome_trace.write,
+    ".trace.json.gz": chrome_trace.write_gzip,
+}
+"""What a Profile can be exported to, by the end of the file's name."""
+
+
+def write_file(profile: "Profile", path: "str | os.PathLike[str]") -> None:
+    """Write the profile as the file's suffix says; the file is there whole or not at all."""
+    target = Path(path)
+    suffix = next((suffix for suffix in EXPORTERS if target.name.endswith(suffix)), None)
+    if suffix is None:
+        raise NbprofError(
+            f"{target.name!r} does not say what to export: "
+            f"its name must end in {' or '.join(EXPORTERS)}."
+        )
+    with whole_file(target) as file:
+        EXPORTERS[suffix](profile, file)

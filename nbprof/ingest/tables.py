@@ -152,11 +152,13 @@ def _none() -> Allocations:
     return Allocations(rows, numbers, numbers, numbers, rows, rows, rows, numbers)
 
 
-def thread_table(space: XSpace, lines: list[int]) -> pd.DataFrame:
-    """Name the threads and streams."""
+def thread_table(space: XSpace, lines: list[int], line_of_cell: int) -> pd.DataFrame:
+    """Name the threads and streams, and tell which of them ran the cell."""
     names = [space.line_name[line] for line in lines]
     devices = [space.plane_names[space.line_plane[line]] for line in lines]
-    return pd.DataFrame({"name": names, "device": devices}, dtype=object)
+    threads = pd.DataFrame({"name": names, "device": devices}, dtype=object)
+    threads["is_cell"] = np.array(lines, dtype=np.int64) == line_of_cell
+    return threads
 
 
 def step_table(

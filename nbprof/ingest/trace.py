@@ -64,7 +64,7 @@ def read(capture: "Capture") -> Profile:
         "frames": tables.frame_table(stacks, capture.cells),
         "events": tables.event_table(runs, thread, stack, shaped, allocations, placed, origin_ns),
         "allocations": tables.allocation_table(space, runs, allocations, origin_ns),
-        "threads": tables.thread_table(space, lines.tolist()),
+        "threads": tables.thread_table(space, lines.tolist(), walltime.line_of_cell(space)),
         "spent": walltime.spent(host, runs, capture.wall_ns, capture.traced_ns, origin_ns),
         "traces": trace_table(host, steps, model.signatures, origin_ns),
         "steps": tables.step_table(host, steps, origin_ns, capture.what, capture.wall_ns),

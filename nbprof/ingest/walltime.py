@@ -18,6 +18,7 @@ from nbprof.ingest.nesting import NONE
 if TYPE_CHECKING:
     from nbprof.ingest.host import HostEvents
     from nbprof.ingest.runs import Runs
+    from nbprof.ingest.xspace import XSpace
 
 PYTHON, TRACING, DISPATCH, OPS, GRAPH, INPUT, COMPILING = range(7)
 CATEGORIES = (
@@ -49,7 +50,7 @@ def spent(
 ) -> pd.DataFrame:
     """Add up the categories in ns; none where the cell's thread is not in the trace."""
     space = host.space
-    rows = _rows_of_calling_thread(host)
+    rows = _rows_of_cell(space)
     order = nesting.sort_order(space.line[rows], space.start_ps[rows], space.duration_ps[rows])
     rows = rows[order]
     start = np.clip(space.start_ps[rows] // 1000 + origin_ns, 0, traced_ns)
@@ -68,13 +69,17 @@ def spent(
     return table[table["ns"] > 0].reset_index(drop=True)
 
 
-def _rows_of_calling_thread(host: "HostEvents") -> nesting.Rows:
-    space = host.space
+def line_of_cell(space: "XSpace") -> int:
+    """Find the line of the thread that ran the cell, NONE where the trace does not say."""
     mark = CALLING_THREAD.encode()
     if mark not in space.strings:
-        return np.zeros(0, dtype=np.intp)
+        return NONE
     marked = np.flatnonzero(space.name == space.strings.index(mark))
-    return np.flatnonzero(np.isin(space.line, space.line[marked[:1]]) & (space.duration_ps > 0))
+    return int(space.line[marked[0]]) if len(marked) else NONE
+
+
+def _rows_of_cell(space: "XSpace") -> nesting.Rows:
+    return np.flatnonzero((space.line == line_of_cell(space)) & (space.duration_ps > 0))
 
 
 def _categories(host: "HostEvents", runs: "Runs", rows: nesting.Rows) -> npt.NDArray[np.intp]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nbprof._profile import Profile, Recording
+from nbprof._profile import Profile, Recording, lazily
 from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.checkpoint import Checkpoint
 from nbprof.ingest.tfprof.inputs import NONE, TfprofInputs
@@ -32,10 +32,10 @@ def make_profile(inputs: TfprofInputs, what: str, checkpoint: Checkpoint | None 
         nodes=_nodes(inputs, saved),
         events=_events(inputs),
         layers=pd.DataFrame({"name": ["outside layers"], "kind": [""], "parent": [NONE]}),
-        inputs=lambda: _inputs(inputs),
+        inputs=lazily(lambda: _inputs(inputs)),
         shapes=pd.DataFrame({"shapes": [()]}, dtype=object),
         allocations=_no_allocations(),
-        frames=lambda: _frames(inputs),
+        frames=lazily(lambda: _frames(inputs)),
         threads=_threads(inputs),
         steps=_steps(inputs),
         traces=_no_traces(),
