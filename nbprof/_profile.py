@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     import os
+    from collections.abc import Callable
 
     import pandas as pd
 
@@ -85,7 +85,7 @@ class Profile:
     layers: "pd.DataFrame"
     """A row per Keras layer in the place where it was called, and per other part of the work (the
     optimizer, the input pipeline …): `name`, `kind` (the layer's class), `parent` (-1: none)."""
-    inputs: "pd.DataFrame" = _table()
+    inputs: "pd.DataFrame" = _table()  # noqa: RUF009 a descriptor is no default
     """A row per input of a node: `node`, `position`, `source` (the node that makes it, -1: not
     known), `shape` (in tfprof's inputs)."""
     shapes: "pd.DataFrame"
@@ -93,7 +93,7 @@ class Profile:
     allocations: "pd.DataFrame"
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
-    frames: "pd.DataFrame" = _table()
+    frames: "pd.DataFrame" = _table()  # noqa: RUF009 a descriptor is no default
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
     cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own)."""
     threads: "pd.DataFrame"

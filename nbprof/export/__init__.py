@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from nbprof.errors import NbprofError
-from nbprof.export import chrome_trace
-from nbprof.export.whole_file import whole_file
+from nbprof.export import chrome_trace, whole_file
 
 if TYPE_CHECKING:
     import os
@@ -29,5 +28,5 @@ def write_file(profile: "Profile", path: "str | os.PathLike[str]") -> None:
             f"{target.name!r} does not say what to export: "
             f"its name must end in {' or '.join(EXPORTERS)}."
         )
-    with whole_file(target) as file:
+    with whole_file.whole_file(target) as file:
         EXPORTERS[suffix](profile, file)

@@ -47,9 +47,8 @@ def scopes(names: "Sequence[str]") -> "tuple[list[str], tree.Rows, tree.Rows]":
     parent: list[int] = []
     level: list[int] = []
     path: list[tuple[str, int]] = []
-    # With a separator that sorts before every letter a scope stands directly before what is below.
-    for key in sorted({name.replace("/", "\0") for name in names}):
-        parts = key.split("\0")
+    # Sorted by parts, not by text, a scope stands directly before what is below it.
+    for parts in sorted(name.split("/") for name in set(names)):
         same = 0
         while same < len(path) and same < len(parts) and path[same][0] == parts[same]:
             same += 1
