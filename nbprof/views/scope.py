@@ -41,21 +41,33 @@ def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     return tree.Tree(names, parent, level, metrics, accounted, labels)
 
 
+def _by_parts(names: set[str]) -> list[str]:
+    """Sort by parts, not by text, so that a scope stands directly before what is below it."""
+    if any("\0" in name for name in names):
+        return sorted(names, key=lambda name: name.split("/"))
+    # The same, without a list for each name: nothing sorts before this letter.
+    return sorted(names, key=lambda name: name.replace("/", "\0"))
+
+
 def scopes(names: "Sequence[str]") -> "tuple[list[str], tree.Rows, tree.Rows]":
     """Give all scopes of these names, the names among them, with the parent and level of each."""
     found: list[str] = []
     parent: list[int] = []
     level: list[int] = []
-    path: list[tuple[str, int]] = []
-    # Sorted by parts, not by text, a scope stands directly before what is below it.
-    for parts in sorted(name.split("/") for name in set(names)):
-        same = 0
-        while same < len(path) and same < len(parts) and path[same][0] == parts[same]:
-            same += 1
-        del path[same:]
-        for end in range(same, len(parts)):
-            parent.append(path[-1][1] if path else tree.NONE)
-            level.append(end)
-            path.append((parts[end], len(found)))
-            found.append("/".join(parts[: end + 1]))
+    # The scopes that the name before stands in, itself among them: with a slash, and their rows.
+    around, rows = [""], [tree.NONE]
+    for name in _by_parts(set(names)):
+        while not name.startswith(around[-1]):
+            around.pop()
+            rows.pop()
+        begin = len(around[-1])
+        while begin <= len(name):
+            end = name.find("/", begin)
+            scope = name if end < 0 else name[:end]
+            parent.append(rows[-1])
+            level.append(len(rows) - 1)
+            rows.append(len(found))
+            around.append(scope + "/")
+            found.append(scope)
+            begin = len(scope) + 1
     return found, np.array(parent, dtype=np.intp), np.array(level, dtype=np.intp)

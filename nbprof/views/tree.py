@@ -32,6 +32,7 @@ Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
 ROOT = "_TFProfRoot"
+MANY_LEVELS = 64
 NONE, NOWHERE = -1, -2
 """No row above: the root. And no row at all."""
 
@@ -79,17 +80,24 @@ def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> V
 
 def visiting_order(parent: Iterable[int]) -> tuple[list[int], list[int]]:
     """Order rows so that a subtree stands together; children keep their order. Give levels, too."""
-    children: dict[int, list[int]] = {}
-    for row, above in enumerate(parent):
-        children.setdefault(above, []).append(row)
+    above = list(parent)
+    first = [NONE] * (len(above) + 1)  # the last entry is the root's, whose number is -1
+    following = [NONE] * len(above)
+    for row in range(len(above) - 1, -1, -1):
+        following[row] = first[above[row]]
+        first[above[row]] = row
     order: list[int] = []
     levels: list[int] = []
-    waiting = [(row, 0) for row in reversed(children.get(NONE, ()))]
-    while waiting:
-        row, level = waiting.pop()
+    row, level = first[NONE], 0
+    while row != NONE:
         order.append(row)
         levels.append(level)
-        waiting.extend((child, level + 1) for child in reversed(children.get(row, ())))
+        if first[row] != NONE:
+            row, level = first[row], level + 1
+            continue
+        while row != NONE and following[row] == NONE:
+            row, level = above[row], level - 1
+        row = NONE if row == NONE else following[row]
     return order, levels
 
 
@@ -97,16 +105,20 @@ def lay_out(
     tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]"
 ) -> tuple[pd.DataFrame, Mask]:
     """Lay the shown rows out in display order, the root first; tell which rows are accounted."""
-    kept = np.flatnonzero(subtotals(tree.accounted.astype(np.float64), ends(tree.level)) > 0)
+    end = ends(tree.level)
+    kept = np.flatnonzero(subtotals(tree.accounted.astype(np.float64), end) > 0)
     level = tree.level[kept]
-    end = ends(level)
+    if len(kept) < len(end):
+        end = ends(level)
     own = {name: values[kept] for name, values in tree.metrics.items()}
     totals = {name: subtotals(values, end) for name, values in own.items()}
     names = [tree.names[row] for row in kept.tolist()]
     root = {name: _sum_known(values) for name, values in own.items()}
 
-    shown = _Shown(tree.rules, options, names, level, end, own, totals)
-    rows, above, depth = shown.rows, shown.above, shown.depth
+    rows = _shown(tree.rules, options, names, level, end, own, totals)
+    above, depth = _parents(tree, kept), level
+    if len(rows) < len(kept):
+        above, depth = nearest_shown(rows, end)
     totals = {name: values[rows] for name, values in totals.items()}
     if options.account_displayed_op_only and tree.rules.can_account_displayed:
         own_shown = {name: values[rows] for name, values in own.items()}
@@ -151,32 +163,36 @@ def _labels(tree: Tree, column: "Column", rows: Rows) -> dict[str, list[Any]]:
     return {name: [root, *map(label, rows.tolist())]}
 
 
-class _Shown:
-    """Which rows show, below which shown row, and how deep."""
+def _parents(tree: Tree, kept: Rows) -> Rows:
+    """Give the parents of kept rows, which are kept, too, by their places among those."""
+    place = np.full(len(tree.names) + 1, NONE, dtype=np.intp)
+    place[kept] = np.arange(len(kept))
+    parents: Rows = place[tree.parent[kept]]
+    return parents
 
-    def __init__(
-        self,
-        rules: Rules,
-        options: "ViewOptions",
-        names: list[str],
-        level: Rows,
-        end: Rows,
-        own: "Metrics",
-        totals: "Metrics",
-    ) -> None:
-        visible, first_level = _from_start(names, level, end, options.start_name_regexes)
-        depth = level - first_level + 2  # the root is 1
-        shown = visible & (depth <= options.max_depth)
-        shown &= ~_trimmed(names, visible, end, options.trim_name_regexes, rules.trims_the_row)
-        shown &= matches(names, options.show_name_regexes)
-        if options.hide_name_regexes:
-            shown &= ~matches(names, options.hide_name_regexes)
-        for name, least in options.minimum.items():
-            tested = _tested(rules, name, own, totals)
-            if tested is not None:
-                shown &= ~(tested < least)  # what is not known is not hidden
-        self.rows: Rows = np.flatnonzero(shown)
-        self.above, self.depth = nearest_shown(self.rows, end)
+
+def _shown(
+    rules: Rules,
+    options: "ViewOptions",
+    names: list[str],
+    level: Rows,
+    end: Rows,
+    own: "Metrics",
+    totals: "Metrics",
+) -> Rows:
+    """Find the rows that show."""
+    visible, first_level = _from_start(names, level, end, options.start_name_regexes)
+    depth = level - first_level + 2  # the root is 1
+    shown = visible & (depth <= options.max_depth)
+    shown &= ~_trimmed(names, visible, end, options.trim_name_regexes, rules.trims_the_row)
+    shown &= matches(names, options.show_name_regexes)
+    if options.hide_name_regexes:
+        shown &= ~matches(names, options.hide_name_regexes)
+    for name, least in options.minimum.items():
+        tested = _tested(rules, name, own, totals)
+        if tested is not None:
+            shown &= ~(tested < least)  # what is not known is not hidden
+    return np.flatnonzero(shown)
 
 
 def _tested(rules: Rules, name: str, own: "Metrics", totals: "Metrics") -> Any:
@@ -223,6 +239,19 @@ def _covered(rows: Rows, end: Rows, strictly: bool) -> Rows:
 
 def ends(level: Rows) -> Rows:
     """Give for each row the one behind its subtree."""
+    highest = int(level.max(initial=0))
+    if highest < MANY_LEVELS:
+        end = np.full(len(level), len(level), dtype=np.intp)
+        for here in range(highest + 1):
+            rows = np.flatnonzero(level <= here)
+            own = np.flatnonzero(level[rows] == here)
+            own = own[own + 1 < len(rows)]
+            end[rows[own]] = rows[own + 1]
+        return end
+    return _ends_one_by_one(level)
+
+
+def _ends_one_by_one(level: Rows) -> Rows:
     end = [0] * len(level)
     open_rows: list[int] = []
     levels = level.tolist()
@@ -290,8 +319,6 @@ def _display_order(above: Rows, key: npt.NDArray[Any]) -> Rows:
     by_key = np.argsort(key, kind="stable")
     rank = np.empty(len(by_key), dtype=np.intp)
     rank[by_key] = np.arange(len(by_key))
-    sorted_above = [NONE] * len(by_key)
-    for row, over in zip(by_key.tolist(), above[by_key].tolist(), strict=True):
-        sorted_above[rank[row]] = over if over == NONE else int(rank[over])
-    order, _ = visiting_order(sorted_above)
+    sorted_above = np.append(rank, NONE)[above[by_key]]
+    order, _ = visiting_order(sorted_above.tolist())
     return by_key[np.array(order, dtype=np.intp)]

@@ -65,8 +65,14 @@ class TfprofInputs:
 
     def _read_names(self) -> Ints:
         """Number the names of the graph; give the rows of the graph that define them."""
-        row, first = self._row, []
-        for place, name in enumerate(self.graph.name.strings()):
+        names = self.graph.name.strings()
+        row = self._row
+        row.update(zip(names, range(len(names)), strict=True))
+        if len(row) == len(names):
+            return np.arange(len(names))
+        row.clear()
+        first = []
+        for place, name in enumerate(names):
             if name not in row:
                 row[name] = len(row)
                 first.append(place)
@@ -77,10 +83,15 @@ class TfprofInputs:
 
     def _nodes_of(self, run: RunMetadata) -> Ints:
         """Find the node of each record, NONE for those that are none; new ones are added."""
-        names = [name.partition(":")[0] for name in run.node_name.strings()]
+        names = run.node_name.strings()
+        if any(":" in name for name in names):
+            names = [name.partition(":")[0] for name in names]
         row = self._row
-        found = []
-        for name in names:
+        found = list(map(row.get, names))
+        for place in [
+            place for place, node in enumerate(found) if node is None or ":" in names[place]
+        ]:
+            name = names[place]
             node = row.get(name)
             if node is None:
                 if name in NOT_NODES or NO_NODE in name:
@@ -88,7 +99,7 @@ class TfprofInputs:
                 else:
                     node = row[name] = len(row)
                     self.ops.append(name)
-            found.append(node)
+            found[place] = node
         return np.array(found, dtype=np.int64)
 
     @property
@@ -195,7 +206,8 @@ class TfprofInputs:
     def _log_rows(self) -> Ints:
         assert self._log is not None
         names = self._log.name.strings()
-        return np.array([self._row.get(name, NONE) for name in names], dtype=np.int64)
+        rows = list(map(self._row.get, names))
+        return np.array([NONE if row is None else row for row in rows], dtype=np.int64)
 
     @cached_property
     def has_traces(self) -> bool:

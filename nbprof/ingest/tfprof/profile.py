@@ -1,5 +1,6 @@
 """From tfprof's inputs to the tables of a Profile."""
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -20,6 +21,12 @@ Dims = tuple[int, ...]
 def spell(dims: Dims) -> str:
     """Write a shape as tfprof does; unknown dimensions are -1."""
     return "x".join(map(str, dims))
+
+
+def _each_once(function: Callable[[Dims], Any], shapes: list[Dims]) -> list[Any]:
+    """Call a function for each distinct shape only."""
+    known = {dims: function(dims) for dims in set(shapes)}
+    return list(map(known.__getitem__, shapes))
 
 
 def make_profile(inputs: TfprofInputs, what: str, checkpoint: Checkpoint | None = None) -> Profile:
@@ -60,8 +67,8 @@ def _nodes(inputs: TfprofInputs, saved: frozenset[str]) -> pd.DataFrame:
             "name": pd.Series(names, dtype=object),
             "op_type": pd.Series(inputs.ops, dtype=object),
             "device": pd.Series(devices, dtype=object),
-            "shape": pd.Series([spell(dims) for dims in shapes], dtype=object),
-            "params": np.array([_elements(dims) for dims in shapes], dtype=np.float64),
+            "shape": pd.Series(_each_once(spell, shapes), dtype=object),
+            "params": np.array(_each_once(_elements, shapes), dtype=np.float64),
             "trainable": np.array([TRAINABLE in known for known in types], dtype=bool),
             "layer": np.zeros(len(names), dtype=np.int32),
             "types": pd.Series(types, dtype=object),
@@ -104,7 +111,7 @@ def _events(inputs: TfprofInputs) -> pd.DataFrame:
 
 def _inputs(inputs: TfprofInputs) -> pd.DataFrame:
     node, position, source = inputs.edges()
-    texts = [spell(dims) or "unknown" for dims in inputs.first_outputs()] + ["unknown"]
+    texts = [text or "unknown" for text in _each_once(spell, inputs.first_outputs())] + ["unknown"]
     return pd.DataFrame(
         {
             "node": node,
