@@ -145,6 +145,9 @@ def is_the_cell() -> bool:
     return caller is not None and caller.f_code.co_name == "<module>" and caller.f_lineno == 1
 
 
+WATCHER = "record"
+"""The name of the function that watches a call into TensorFlow (`capture/dispatch.py`)."""
+
 _pending: list[Callable[[], None]] = []
 """What puts back the exception handler that the last failed cell has set."""
 
@@ -157,6 +160,7 @@ def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
     """
     while _pending:
         _pending.pop()()
+    drop_watchers(error)
     own = _first_user_frame(error)
     before = shell.custom_exceptions, shell.CustomTB
 
@@ -191,6 +195,21 @@ def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
     ours = shell.CustomTB
     shell.events.register("post_run_cell", restore)
     _pending.append(restore)
+
+
+def drop_watchers(error: BaseException) -> None:
+    """Take the frames that watch calls into TensorFlow off a traceback.
+
+    They are hidden, but the innermost frame is shown even so, and an interrupt is often noticed
+    in one of them.
+    """
+    above = error.__traceback__
+    while above is not None:
+        while above.tb_next is not None and above.tb_next.tb_frame.f_code.co_name == WATCHER:
+            if "__tracebackhide__" not in above.tb_next.tb_frame.f_code.co_varnames:
+                break
+            above.tb_next = above.tb_next.tb_next
+        above = above.tb_next
 
 
 def _first_user_frame(error: BaseException) -> TracebackType | None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from nbprof._profile import Profile
+    from nbprof.capture.capture import Capture
     from nbprof.capture.trace import Recorder
 
 _last: "Profile | None" = None
@@ -35,11 +36,18 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._recorder: Recorder | None = None
 
     def __enter__(self) -> "ProfiledRun":
+        from nbprof.capture.interrupts import held_back
         from nbprof.capture.trace import DEFAULT_LIMIT, Recorder
 
         limit = DEFAULT_LIMIT if self._limit is None else self._limit
-        self._recorder = Recorder(self._what, _cell_names(), self._light, limit)
-        self._recorder.start()
+        recorder = Recorder(self._what, _cell_names(), self._light, limit)
+        try:
+            with held_back():
+                recorder.start()
+            self._recorder = recorder
+        except BaseException:
+            recorder.abandon()
+            raise
         return self
 
     @property
@@ -62,10 +70,12 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
             if error is None:
                 raise
             warnings.warn(f"nbprof could not profile this block: {fault}", stacklevel=2)
+        finally:
+            recorder.abandon()  # an interrupt may have come before it was stopped
 
     def _finish(self, recorder: "Recorder") -> None:
         global _last
-        capture = recorder.stop()  # before the import, which is not the block's time
+        capture = _stopped(recorder)  # before the import, which is not the block's time
         from nbprof import ingest
 
         self._profile = _last = ingest.read(capture)
@@ -76,6 +86,14 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         if self._profile is None:
             raise NbprofError("there is no profile yet: the profiled block has not ended.")
         return self._profile
+
+
+def _stopped(recorder: "Recorder") -> "Capture":
+    """Stop recording, to the end, whenever an interrupt comes."""
+    from nbprof.capture.interrupts import held_back
+
+    with held_back():
+        return recorder.stop()
 
 
 def _cell_names() -> dict[str, str]:

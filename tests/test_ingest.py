@@ -122,7 +122,6 @@ def test_constants_folded_while_a_function_is_prepared_belong_to_it():
 def test_names_that_only_look_like_ops_are_not_ops():
     others = [
         "MakeIterator::TensorDataset",
-        "Iterator::Root::Prefetch::Map::Range",
         "EagerLocalExecute: MatMul",
         "end: MatMul.2",
         "_Send input 3 from /job:x/device:CPU:0 to /job:x/device:CPU:1",
@@ -136,6 +135,23 @@ def test_names_that_only_look_like_ops_are_not_ops():
 
     assert rows(profile) == {}
     assert profile.notes == ("no TensorFlow op ran in this cell",)
+
+
+def test_a_stage_of_an_input_pipeline_is_charged_for_its_own_work_and_not_for_waiting():
+    profile = read(
+        (
+            "tf_data",
+            [
+                span("Iterator::Root::Prefetch", 0, 40),
+                span("Iterator::Root::Prefetch::Batch", 50, 30),
+                span("Iterator::Root::Prefetch::Batch::Range", 55, 10),
+            ],
+        )
+    )
+
+    assert rows(profile)["Iterator/Root/Prefetch/Batch"] == (20, 1)
+    assert rows(profile)["Iterator/Root/Prefetch/Batch/Range"] == (10, 1)
+    assert set(profile.op().frame["name"]) == {"Iterator::Batch", "Iterator::Range"}
 
 
 def test_an_op_that_runs_other_ops_is_charged_for_the_rest_only():

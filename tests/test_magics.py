@@ -2,12 +2,15 @@ import subprocess
 import sys
 
 import pytest
+from by_hand import node, profile
+from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import nbprof
 from nbprof import views
 from nbprof.errors import NbprofError
-from nbprof.magics import MAGIC, VIEWS, NbprofMagics, parse_line
+from nbprof.line import MAGIC, VIEWS, help_text, parse_line
+from nbprof.magics import NbprofMagics
 from nbprof.options import OPTIONS, ViewOptions
 
 
@@ -34,14 +37,14 @@ def magics(shell):
 def test_a_line_may_be_spelled_as_tfprof_does_or_with_two_dashes(line):
     request = parse_line(line)
 
-    assert request.view == "scope"
+    assert request.word == "scope"
     assert request.options == ViewOptions(3, "name", ("micros",))
 
 
 def test_an_empty_line_asks_for_the_op_view_with_defaults():
     request = parse_line("")
 
-    assert (request.view, request.options) == ("op", ViewOptions())
+    assert (request.word, request.options) == ("op", ViewOptions())
     assert (request.name, request.quiet, request.text_file) == (None, False, None)
 
 
@@ -55,8 +58,10 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
     ("line", "sentence"),
     [
         ("-orderby micros", "there is no option -orderby; did you mean -order_by?"),
-        ("ops", "there is no view 'ops'; there is op, scope, graph, code, layer."),
-        ("explore", "nbprof does not have 'explore' yet; there is op, scope, graph, code, layer."),
+        ("ops", "there is no view 'ops'; there is op, scope, graph, code, layer, advise, set"),
+        ("explore", "nbprof does not have 'explore' yet; there is op, scope, graph, code, layer"),
+        ("set -q", "-q is for one line, and set keeps options of views."),
+        ("-preset fast", "-preset takes one of trainable_variables_parameter"),
         ("-limit soon", "-limit takes a number of seconds above 0, not 'soon'."),
         ("-trim_name_regexes (", "no regular expression of RE2: missing )"),
         ("-max_depth", "-max_depth needs a value behind it."),
@@ -65,8 +70,7 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
         ("-o class", "-o takes a Python name of your own, not 'class'."),
         ("-o __builtins__", "-o takes a Python name of your own"),
         ("-q scope", "a view comes before the options: %%tfprof scope"),
-        ("help", "%tfprof? prints the help."),
-        ("--help", "%tfprof? prints the help."),
+        ("--help", "%tfprof help prints the help."),
         ("-q=1", "-q takes no value."),
         ("-light=1", "-light takes no value."),
         ("-explore", "nbprof does not have -explore yet"),
@@ -82,6 +86,65 @@ def test_a_line_that_cannot_be_read_is_refused_in_a_sentence(line, sentence):
         parse_line(line)
 
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("-account_displayed_op_only", True),
+        ("-account_displayed_op_only -max_depth 3", True),
+        ("-account_displayed_op_only no -max_depth 3", False),
+        ("-account_displayed_op_only=YES", True),
+    ],
+)
+def test_a_switch_of_tfprofs_stands_for_itself_or_with_a_word(line, expected):
+    assert parse_line(line).options.account_displayed_op_only is expected
+
+
+def test_a_preset_is_where_the_other_options_start_from():
+    options = parse_line("scope -preset float_operation -max_depth 3").options
+
+    assert options.select == ("float_ops",)
+    assert options.minimum == {"float_ops": 1}
+    assert options.max_depth == 3
+
+
+def test_options_that_were_set_hold_for_later_lines_until_they_are_reset(shell, capsys):
+    shell.run_line_magic("load_ext", "nbprof")
+    tfprof = shell.magics_manager.registry["NbprofMagics"]
+
+    shell.run_line_magic("tfprof", "set -order_by name -max_depth 3")
+    shell.run_line_magic("tfprof", "set -max_depth 4")
+    kept = parse_line("scope -select micros", tfprof._kept()).options
+    shell.run_line_magic("tfprof", "set reset")
+
+    assert (kept.order_by, kept.max_depth, kept.select) == ("name", 4, ("micros",))
+    assert not tfprof._kept()
+    assert "%tfprof will use -order_by name -max_depth 4." in capsys.readouterr().out
+
+
+def test_the_word_help_prints_the_table_of_options(shell, capsys):
+    shell.run_line_magic("load_ext", "nbprof")
+
+    shell.run_line_magic("tfprof", "help")
+
+    assert capsys.readouterr().out.strip() == help_text()
+
+
+def test_a_line_can_be_about_a_file(shell, tmp_path):
+    shell.run_line_magic("load_ext", "nbprof")
+    profile(node("a/b", "MatMul", micros=7)).save(tmp_path / "x.nbprof")
+
+    shell.run_line_magic("tfprof", f"op -q -o bound -from {tmp_path / 'x.nbprof'}")
+
+    assert list(shell.user_ns["bound"].frame["micros"]) == [7]
+
+
+def test_a_file_that_is_not_there_is_refused_in_a_sentence(shell, tmp_path):
+    shell.run_line_magic("load_ext", "nbprof")
+
+    with pytest.raises(UsageError, match=r"nothing\.nbprof"):
+        shell.run_line_magic("tfprof", f"-from {tmp_path / 'nothing.nbprof'}")
 
 
 def test_the_magic_offers_the_views_there_are():

@@ -22,10 +22,11 @@ MAY_IMPORT = {
     "errors": set(),
     "file_format": set(),
     "cell": set(),
-    "run": {"capture.trace", "ingest", "_profile", "cell"},
+    "run": {"capture.trace", "capture.interrupts", "capture.capture", "ingest", "_profile", "cell"},
     "files": {"ingest", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},
-    "magics": {"cell", "run", "views", "_profile"},
+    "line": set(),
+    "magics": {"cell", "files", "line", "run", "views", "_profile"},
     "__init__": {"run", "files", "magics", "tfprof_inputs"},
 }
 LATE_DOORS = {

@@ -125,6 +125,12 @@ def start_session(folder: str) -> Any:
     return session
 
 
+def drop_session(session: Any) -> None:
+    """End a session without its trace; a reference to it somewhere would keep it running."""
+    with quiet_logs():
+        session.stop()
+
+
 def mark_thread(name: str) -> None:
     """Leave an event of this name in the trace, on the thread that calls."""
     from tensorflow.python.profiler.internal import _pywrap_traceme

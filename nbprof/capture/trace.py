@@ -12,6 +12,7 @@ from nbprof.capture import compat
 from nbprof.capture.budget import Budget
 from nbprof.capture.capture import CALLING_THREAD, Capture, Model
 from nbprof.capture.dispatch import DispatchWatch
+from nbprof.capture.interrupts import held_back
 from nbprof.capture.objects import find_model
 from nbprof.capture.sessions import SessionWatch
 from nbprof.errors import NbprofError
@@ -212,8 +213,15 @@ class Recorder:
                 self._notes.append("TensorFlow wrote no trace for this cell")
             return True
 
+    def abandon(self) -> None:
+        """Switch everything off, wherever recording stands; what was recorded is lost."""
+        with held_back():
+            self._release()
+
     def _release(self) -> None:
-        self._session = None
+        session, self._session = self._session, None
+        if session is not None:
+            compat.drop_session(session)
         self._cleanup.close()
         with Recorder._lock:
             if Recorder._active is self:

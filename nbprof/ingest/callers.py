@@ -52,6 +52,9 @@ def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows
     # or session is first prepared, the graph of a dataset is run by the op that starts it.
     here = _around(host, sessions, Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED)
     inline = here[np.where(executor != NONE, executor, np.arange(len(host.row)))[event]]
+    # An executor that was still at work when the trace ended is not in it, but its ops are.
+    cut = (executor[event] == NONE) & (own_id == NONE) & (inline == UNKNOWN)
+    place = np.where(cut & (place == NONE), ids.last_before(host.start[event]), place)
     function = np.where(place != NONE, ids.function[place], inline)
     captured = (function == PIPELINE) & (place != NONE)
     names = host.space.name[host.row[event[captured]]].astype(np.int64)
@@ -89,6 +92,13 @@ class _Ids:
         outer = self.find(outer_id, host.start[run])
         for _ in range(4):
             self.step = np.where(self.step != NONE, self.step, self.step[np.append(outer, NONE)])
+
+    def last_before(self, time: Ints) -> Rows:
+        """Find the last run of a function or session that had begun by then, or NONE."""
+        runs = np.flatnonzero(self.function[:-1] != UNKNOWN)
+        order = runs[np.argsort(self._start[runs], kind="stable")]
+        place = np.searchsorted(self._start[order], time, side="right") - 1
+        return np.append(order, NONE)[place]
 
     def find(self, ids: Rows, time: Ints) -> Rows:
         """Find the last run with each id that had begun by then, or NONE.

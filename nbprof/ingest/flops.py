@@ -79,6 +79,12 @@ def broadcast(one: Dims, other: Dims) -> Dims:
     return tuple(b if a == 1 else a for a, b in zip(longer, padded, strict=True))
 
 
+def _reduction(run: Run) -> int:
+    # A sum over no axis hands its input on.
+    over_nothing = run.output is None and len(run.inputs) > 1 and run.inputs[1] == (0,)
+    return 0 if over_nothing else run.size(0) - run.out_size
+
+
 def _matmul(run: Run) -> int:
     # The contracted dimension, whichever side is transposed.
     return 2 * run.size(0) // run.out[0] * run.out_size if run.out_size else 0
@@ -120,9 +126,7 @@ FORMULAS: dict[str, Formula] = {
     ),
     "SquaredDifference": lambda run: 2 * _broadcast_size(run),
     "RsqrtGrad": lambda run: 4 * _broadcast_size(run),
-    **dict.fromkeys(
-        ("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), lambda run: run.size(0) - run.out_size
-    ),
+    **dict.fromkeys(("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), _reduction),
     "AddN": lambda run: run.size(0) * (len(run.inputs) - 1),
     "MatMul": _matmul,
     "_FusedMatMul": _with_bias(_matmul),

@@ -44,6 +44,8 @@ class Kind(IntEnum):
     DEALLOCATION = 15
     CAPTURED = 16
     """An input pipeline running a function of the user's."""
+    ITERATOR = 17
+    """A stage of an input pipeline making an element, itself and by the stages below it."""
 
 
 NAMES = {
@@ -67,6 +69,10 @@ NAMES = {
     b"GpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
 }
 
+ITERATOR = b"Iterator::"
+_WAITING_ITERATOR = re.compile(rb"Iterator::(.*::)?(Prefetch|Parallel|MapAndBatch)\w*(#.*)?")
+"""Stages whose work other threads do, and which wait for it."""
+
 OP_TYPE = re.compile(rb"_?[A-Za-z]\w*(>\w+)?")
 _COMPILED = re.compile(rb"(__.+):\1")
 
@@ -82,6 +88,8 @@ def _kind(name: bytes, display_name: bytes) -> Kind:
     known = NAMES.get(name)
     if known is not None:
         return known
+    if name.startswith(ITERATOR):
+        return Kind.WAIT if _WAITING_ITERATOR.fullmatch(name) else Kind.ITERATOR
     if _COMPILED.fullmatch(name):
         return Kind.COMPILED
     node, op_type = split(name)

@@ -10,7 +10,6 @@ then the order of the model decides.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,6 +117,7 @@ class _Finder:
         self._variables = variables
         self._stacks = stacks
         self._model = model
+        self._weights_of: dict[int, frozenset[int]] = {}
         self._owners: dict[str, tuple[Mapping[Scope, Chain], Mapping[str, str]]] = {}
 
     def place(self, where: "Resolved", op_type: str) -> tuple[Place, bool]:
@@ -197,12 +197,13 @@ class _Finder:
             and (not self._weights(number) or self._weights(number) & scope.variables)
         ]
 
-    @cache  # noqa: B019 a finder lives no longer than its profile is read
     def _weights(self, number: int) -> frozenset[int]:
         """Give the variables of a layer and of all below it."""
-        layer = self._model.layers[number]
-        below = (self._weights(sublayer) for sublayer in layer.sublayers)
-        return frozenset(layer.weights).union(*below)
+        if number not in self._weights_of:
+            layer = self._model.layers[number]
+            below = (self._weights(sublayer) for sublayer in layer.sublayers)
+            self._weights_of[number] = frozenset(layer.weights).union(*below)
+        return self._weights_of[number]
 
 
 def settle(candidates: dict[str, list[int]]) -> dict[str, int]:
@@ -249,20 +250,17 @@ def _is_numbered(text: str, name: str) -> bool:
     return text.startswith(name) and (not rest or (rest[0] == "_" and rest[1:].isdigit()))
 
 
-@cache
 def _layer_calls(stack: "Stack") -> int:
     file, function = _LAYER_CALL
     return sum(1 for path, _, name in stack if name == function and path.endswith(file))
 
 
-@cache
 def _part(stack: "Stack") -> str:
     """Tell from a node's stack what it is for, an empty text where it does not say."""
     files = "\n".join(path for path, _, _ in stack)
     return next((part for part, pattern in _PARTS if pattern.search(files)), "")
 
 
-@cache
 def _within_tape(stack: "Stack") -> bool:
     return any(_TAPE.search(path) for path, _, _ in stack)
 

@@ -88,16 +88,22 @@ class Functions:
         for function, executed, _ in nodes:
             place = self.resolve(names.get(function) or function, executed)
             if function in names:
-                owner = f"{INPUT_PIPELINE}:{names[function]}" if names[function] else function
+                owner = f"{INPUT_PIPELINE}:{names[function]}" if names[function] else INPUT_PIPELINE
                 place = replace(place, owner=owner)
             resolved.append(place)
         return resolved
 
     def _with_nodes(self, executed: set[str], captured: Sequence[str]) -> str:
-        """Find the only function that has all these nodes, or calls what has them, else ""."""
+        """Find the function that has all these nodes, or calls what has them.
+
+        Of several of one name, which are the same made again, the last; of different ones none.
+        """
         own = {name for name in executed if not _HELPER.fullmatch(name)}
+        if not own:
+            return ""
         found = [name for name in captured if all(self._has(name, node) for node in own)]
-        return found[0] if len(found) == 1 else ""
+        same = len({short_name(name) for name in found}) == 1
+        return max(found, key=_number) if same else ""
 
     def _has(self, function: str, executed: str) -> bool:
         body = self._body(function)
@@ -273,6 +279,11 @@ def function_of_module(module: str) -> str:
     found = _HLO_MODULE.fullmatch(module)
     # Modules are named after functions with all but letters, digits and `_` made `_`.
     return re.sub(r"\W", "_", f"_{found['function']}" if found else module)
+
+
+def _number(function: str) -> int:
+    digits = function.rpartition("_")[2]
+    return int(digits) if digits.isdigit() else 0
 
 
 def short_name(function: str) -> str:

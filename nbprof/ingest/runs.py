@@ -26,6 +26,8 @@ Mask = npt.NDArray[np.bool_]
 
 _HLO_NUMBER = re.compile(r"([._]\d+)+$")
 
+ITERATOR = "Iterator::"
+
 XLA_CLUSTER = "XlaLaunch"
 """The op type under which the run of a compiled function stands, besides its HLO ops."""
 
@@ -98,7 +100,8 @@ def _mark(host: "HostEvents") -> _Marks:
     # What launched a compiled function may have compiled it before: the execution is the run.
     launches = np.zeros(len(host.row), dtype=bool)
     launches[launcher[executable]] = True
-    is_op = eager | executable | host.of(Kind.THUNK) | (host.of(Kind.OP) & ~launches)
+    is_op = eager | executable | (host.of(Kind.OP) & ~launches)
+    is_op |= host.of(Kind.THUNK, Kind.ITERATOR)
     waiting = host.of(Kind.WAIT, Kind.CAPTURED) | (kernel & of_function)
     return _Marks(dispatch, launcher, eager, executable, is_op, waiting)
 
@@ -162,6 +165,7 @@ def _identify(host: "HostEvents", event: Rows, marks: _Marks, function: Rows) ->
     whole = executable & (host.kind[launcher] == Kind.COMPILED)
     group = np.where(eager | whole, callers.NOWHERE, function)
     group = np.where(thunk, host.text("hlo_module")[event], group)
+    group = np.where(host.kind[event] == Kind.ITERATOR, callers.PIPELINE, group)
     return group, name
 
 
@@ -188,6 +192,9 @@ def _spell(host: "HostEvents", group: int, name: int) -> tuple[str, str, str]:
     if node:
         return function, node, op_type
     whole = _decode(strings[name])
+    if whole.startswith(ITERATOR):
+        stages = whole.partition("#")[0].split("::")
+        return function, "/".join(stages), f"{ITERATOR}{stages[-1]}"
     if group > 0:
         return function_of_module(function), f"/{whole}", _HLO_NUMBER.sub("", whole)
     compiled, _, again = whole.partition(":")

@@ -104,11 +104,15 @@ def match_dispatches(host: "HostEvents", runs: "Runs", log: "DispatchLog", began
 def _best_thread(start: Ints, end: Ints, log: "DispatchLog") -> Rows:
     """Match the ops of one line of the trace with the Python thread that fits most of them."""
     best = np.full(len(start), NONE, dtype=np.intp)
+    best_fit = (0, 0)
+    length = np.append(log.end_ns - log.start_ns, 0)
     for thread in np.unique(log.thread).tolist():
         calls = np.flatnonzero(log.thread == thread)
         matched = _windows(start, end, calls, log)
-        if np.count_nonzero(matched != NONE) > np.count_nonzero(best != NONE):
-            best = matched
+        # Of two that span as many, the tighter: one long call may span the ops of all threads.
+        fit = (int(np.count_nonzero(matched != NONE)), -int(length[matched].sum()))
+        if fit > best_fit:
+            best, best_fit = matched, fit
     return best
 
 

@@ -64,9 +64,14 @@ def _read_frames(buffer: Buffer, entries: Spans, files: list[str]) -> dict[int, 
         strict=True,
     )
     return {
-        key: (files[file] if 0 <= file < len(files) else "", line, name.decode("utf-8", "replace"))
+        key: (files[file] if 0 <= file < len(files) else "", line, _function(name))
         for key, (file, line, name) in zip(keys, places, strict=True)
     }
+
+
+def _function(name: bytes) -> str:
+    """Name a function; AutoGraph leaves lambdas nameless."""
+    return name.decode("utf-8", "replace") or "<lambda>"
 
 
 def _read_traces(buffer: Buffer, entries: Spans, frames: Mapping[int, Frame]) -> dict[int, Stack]:

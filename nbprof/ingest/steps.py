@@ -36,7 +36,7 @@ class Steps:
 
 def find_steps(host: "HostEvents") -> Steps:
     """Find the outermost steps: not calls made by an op, nor while a graph is being built."""
-    candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK)
+    candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK) | _failed_calls(host)
     inner = host.inside(candidate | host.of(Kind.PROCESS)) != NONE
     building = host.inside(host.of(Kind.BUILDING)) != NONE
     is_step = candidate & ~inner & ~building
@@ -47,3 +47,10 @@ def find_steps(host: "HostEvents") -> Steps:
     number[event] = np.arange(len(event))
     step_of_event = np.where(is_step, number[:-1], number[host.inside(is_step)])
     return Steps(event, host.start[event], host.end[event], step_of_event)
+
+
+def _failed_calls(host: "HostEvents") -> npt.NDArray[np.bool_]:
+    """Mark the functions that ran without a call around them: TensorFlow drops one that raises."""
+    called = host.inside(host.of(Kind.CALL)) != NONE
+    alone: npt.NDArray[np.bool_] = host.of(Kind.EAGER) & (host.number("is_func", 0) == 1) & ~called
+    return alone

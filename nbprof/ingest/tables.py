@@ -15,7 +15,7 @@ from nbprof.ingest.flops import Dims
 from nbprof.ingest.host import HostEvents
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.layers import Placed
-from nbprof.ingest.names import Functions, Resolved, tell_apart
+from nbprof.ingest.names import Functions, Resolved, short_name, tell_apart
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.runs import Runs
 from nbprof.ingest.shapes import Shaped
@@ -170,12 +170,7 @@ def step_table(
         return pd.DataFrame([{"step": 0, **whole}])
     strings = host.space.strings
     called = host.text("tf_function_call")[steps.event]
-    names = [
-        "Session.run"
-        if host.kind[event] == Kind.SESSION_RUN
-        else strings[host.space.name[host.row[event]]].decode("utf-8", "replace")
-        for event in steps.event
-    ]
+    names = [_step_name(host, event) for event in steps.event.tolist()]
     return pd.DataFrame(
         {
             "step": np.arange(len(steps.event)),
@@ -198,3 +193,12 @@ def input_table(resolved: list[Resolved], functions: Functions) -> pd.DataFrame:
             found.append((row, position, node_at.get((place.owner, place.function, source), NONE)))
     table = pd.DataFrame(found, columns=["node", "position", "source"])
     return table.assign(shape="unknown")
+
+
+def _step_name(host: HostEvents, event: int) -> str:
+    if host.kind[event] == Kind.SESSION_RUN:
+        return "Session.run"
+    is_run = host.kind[event] == Kind.EAGER
+    text = host.text("eager_op")[event] if is_run else host.space.name[host.row[event]]
+    name = host.space.strings[text].decode("utf-8", "replace")
+    return short_name(name) if is_run else name
