@@ -22,7 +22,7 @@ from IPython.core.magic import (
 
 from nbprof.cell import compile_cell, is_the_cell, leave_like_bare, number
 from nbprof.errors import NbprofError
-from nbprof.options import OPTIONS, ViewOptions, lookup, suggest
+from nbprof.options import OPTIONS, ViewOptions, check_output, lookup, suggest
 from nbprof.run import ProfiledRun, last
 
 if TYPE_CHECKING:
@@ -117,13 +117,13 @@ class NbprofMagics(Magics):
     def _show(self, profile: "Profile", request: Request) -> None:
         from IPython.display import display
 
-        from nbprof import views
-
-        view = views.view(profile, request.view, request.options)
+        view = profile.view(request.view, request.options)
         if request.name:
             self.shell.user_ns[request.name] = view
-        if not request.quiet:
+        if not request.quiet and request.options.output.kind == "stdout":
             display(view)
+        for path in () if request.quiet else view.written:
+            sys.stdout.write(f"{path} is written.\n")
         if request.text_file:
             try:
                 request.text_file.write_text(view.text, encoding="utf-8")
@@ -154,6 +154,7 @@ def parse_line(line: str) -> Request:
     given = _pair_up(words)
     own = {flag: given.pop(flag) for flag in OWN_FLAGS if flag in given}
     options = ViewOptions.parse(given)
+    check_output(view, options)
     return Request(
         view,
         options,
