@@ -5,7 +5,7 @@ it; nothing here knows TensorFlow. (The module's underscore leaves the name `nbp
 function.)
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from nbprof.units import format_seconds
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from nbprof.options import ViewOptions
     from nbprof.views.view import View
 
 
@@ -42,12 +43,17 @@ class Recording:
 class _Table:
     """A table of a Profile, given as it is or as a function that makes it when first asked for."""
 
+    def __init__(self, default: "Callable[[], pd.DataFrame] | None" = None) -> None:
+        self._default = default
+
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, profile: Any, owner: type | None = None) -> Any:
         if profile is None:
-            raise AttributeError(self._name)  # so the field has no default
+            if self._default is None:
+                raise AttributeError(self._name)  # so the field has no default
+            return self._default
         table = vars(profile)[self._name]
         if callable(table):
             table = vars(profile)[self._name] = table()
@@ -57,8 +63,15 @@ class _Table:
         vars(profile)[self._name] = table
 
 
-def _table() -> Any:
-    return _Table()
+def _table(default: "Callable[[], pd.DataFrame] | None" = None) -> Any:
+    return _Table(default)
+
+
+def _no_allocator() -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = {"event": "int64", "kind": "object", "micros": "int64", "bytes": "int64"}
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
 
 
 def lazily(make: "Callable[[], pd.DataFrame]") -> Any:
@@ -93,9 +106,14 @@ class Profile:
     allocations: "pd.DataFrame"
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
+    allocator: "pd.DataFrame" = _table(_no_allocator)  # noqa: RUF009 a descriptor
+    """What tfprof's inputs say of an accelerator's memory, as it was while an event ran: `event`,
+    `kind`, `micros`, `bytes`. An entry is what the allocator had "in use", a "change" of what the
+    event's node held, or what the node kept for good, "persistent"."""
     frames: "pd.DataFrame" = _table()  # noqa: RUF009 a descriptor is no default
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
-    cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own)."""
+    cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own),
+    `function_line` (where the function begins, in tfprof's inputs)."""
     threads: "pd.DataFrame"
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""
@@ -135,12 +153,22 @@ class Profile:
             return ""
         return f", the first {format_seconds(recording.traced_ns)} traced"
 
-    def view(self, name: str = "op", **options: object) -> "View":
-        """Group the profile by `name`, such as "op"; options as tfprof's, without the dash."""
+    def view(
+        self, name: str = "op", checked: "ViewOptions | None" = None, /, **options: object
+    ) -> "View":
+        """Group the profile by `name`, such as "op"; options as tfprof's, without the dash.
+
+        With `output="timeline:outfile=PATH"` and the like the files are written, too.
+        """
         from nbprof import views
         from nbprof.options import ViewOptions
 
-        return views.view(self, name, ViewOptions.parse(options))
+        view = views.view(self, name, checked or ViewOptions.parse(options))
+        if not view.options.output.outfile:
+            return view
+        from nbprof.export import outputs
+
+        return replace(view, written=outputs.write(self, view))
 
     def op(self, **options: object) -> "View":
         """List the op types."""
@@ -198,9 +226,10 @@ class Profile:
             own_file.write_profile(self, file)
 
     def export(self, path: "str | os.PathLike[str]") -> None:
-        """Write the profile for another program, by suffix: `.trace.json` or `.trace.json.gz`.
+        """Write the profile for another program, by suffix.
 
-        Both are the timeline that Perfetto and chrome://tracing open.
+        `.trace.json` and `.trace.json.gz` are the timeline that Perfetto and chrome://tracing open,
+        `.pb.gz` is the time of each line of Python for pprof.
         """
         from nbprof import export
 

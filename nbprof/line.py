@@ -10,7 +10,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 from nbprof.errors import NbprofError
-from nbprof.options import OPTIONS, PRESETS, ViewOptions, lookup, suggest
+from nbprof.options import OPTIONS, PRESETS, ViewOptions, check_output, lookup, suggest
 
 MAGIC = "tfprof"
 VIEWS = ("op", "scope", "graph", "code", "layer")
@@ -72,6 +72,8 @@ def parse_line(line: str, kept: Mapping[str, str] | None = None) -> Request:
     if word == SET and own:
         raise NbprofError(f"-{next(iter(own))} is for one line, and set keeps options of views.")
     options = ViewOptions.parse({**(kept or {}), **given})
+    if word in VIEWS:
+        check_output(word, options)
     return Request(
         word,
         options,

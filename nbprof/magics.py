@@ -103,11 +103,15 @@ class NbprofMagics(Magics):
     def _show(self, profile: "Profile", request: Request) -> None:
         from IPython.display import display
 
-        view: Any = profile.advise() if request.word == ADVISE else _view(profile, request)
+        if request.word == ADVISE:
+            return self._advise(profile, request)
+        view = profile.view(request.word, request.options)
         if request.name:
             self.shell.user_ns[request.name] = view
         if not request.quiet and request.options.output.kind == "stdout":
             display(view)
+        for path in () if request.quiet else view.written:
+            sys.stdout.write(f"{path} is written.\n")
         if request.text_file:
             try:
                 request.text_file.write_text(view.text, encoding="utf-8")
@@ -133,12 +137,6 @@ def _profile_of(request: Request) -> "Profile":
     if profile is None:
         raise NbprofError("nothing has been profiled yet: make %%tfprof a cell's first line.")
     return profile
-
-
-def _view(profile: "Profile", request: Request) -> Any:
-    from nbprof import views
-
-    return views.view(profile, request.word, request.options)
 
 
 NbprofMagics.tfprof.__doc__ = help_text()

@@ -17,6 +17,8 @@ EVERYTHING = (".*",)
 """The list of regular expressions that tfprof takes as a word for all."""
 
 OUTPUTS = ("stdout", "none", "file", "timeline", "pprof")
+PPROF_COLUMNS = tuple(name for name in METRICS if name != "occurrence")
+"""Of these, a pprof profile has one."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Output:
 
     kind: str = "stdout"
     outfile: str = ""
+    """Empty where a program asks for a view that it writes itself."""
 
     def __str__(self) -> str:
         return f"{self.kind}:outfile={self.outfile}" if self.outfile else self.kind
@@ -187,6 +190,22 @@ def _parse_output(name: str, value: object) -> Output:
             else f"-{name} {kind} writes no file."
         )
     return Output(kind, outfile)
+
+
+def check_output(view: str, options: ViewOptions) -> None:
+    """Refuse an output that this view does not have."""
+    kind = options.output.kind
+    if kind == "timeline" and view == "op":
+        raise NbprofError("the op view has no timeline; the graph, scope and code views have one.")
+    if kind != "pprof":
+        return
+    if view != "code":
+        raise NbprofError(f"-output pprof is of the code view, not of the {view} view.")
+    if len(options.select) != 1 or options.select[0] not in PPROF_COLUMNS:
+        raise NbprofError(
+            f"-output pprof takes one column, -select {' or '.join(PPROF_COLUMNS)}; "
+            f"not {','.join(options.select) or 'none'}."
+        )
 
 
 def _parse_frames(name: str, value: object) -> str:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
+from nbprof.options import check_output
 from nbprof.views import code, graph, layer, op, scope
 from nbprof.views.measure import only_what_ran
 
@@ -26,5 +27,6 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
     """Group `profile` by the view called `name`."""
     if name not in VIEWS:
         raise NbprofError(f"there is no view {name!r} yet; there is {', '.join(VIEWS)}.")
+    check_output(name, options)
     named = (*options.select, options.order_by, *options.minimum)
     return VIEWS[name](profile if "params" in named else only_what_ran(profile), options)

@@ -9,7 +9,9 @@ from nbprof.options import EVERYTHING
 from nbprof.views import tree
 from nbprof.views.accounting import weights
 from nbprof.views.labels import Labels
+from nbprof.views.line_frames import GRADIENT, frames_of_rows
 from nbprof.views.measure import Members, add_up, measure, members_by, weighted
+from nbprof.views.view import Lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +32,6 @@ NO_STACKS = (
 )
 
 LONGEST_NAME, CUT_NAME = 19, 17
-GRADIENT = " (gradient)"
 
 RULES = tree.Rules(
     minimum_of_own=(),
@@ -53,12 +54,16 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     shown = profile.frames if options.frames == "all" else _users(profile.frames)
     paths, sources = _paths(shown)
     find = _logged if profile.recording.tfprof else _watched
-    members, of_member = find(profile, paths)
+    members, of_member, stacks = find(profile, paths)
     rows, parent, level = _rows(of_member)
     place = {path: row for row, path in enumerate(rows)}
     group = np.array([place[path] for path in of_member], dtype=np.intp)
     weight = weights(profile, options.account_type_regexes)[members.node]
-    metrics = add_up(weighted(measure(profile, options.step, members), weight), group, len(rows))
+    of_members = measure(profile, options.step, members)
+    metrics = add_up(weighted(of_members, weight), group, len(rows))
+    lines = None
+    if options.output.kind == "pprof":
+        lines = Lines(frames_of_rows(rows, of_member, stacks, shown), of_members)
     accounted = np.full(len(rows), options.account_type_regexes == EVERYTHING)
     accounted[group[weight > 0]] = True
     counted = Members(members.node, members.of_event)
@@ -71,6 +76,7 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         Labels(profile, options.step, counted, np.where(weight > 0, group, tree.NOWHERE)),
         {"source": [sources.get(path[-1], "") for path in rows]},
         RULES,
+        lines,
     )
 
 
@@ -92,16 +98,17 @@ def _rows(paths: list[Path]) -> tuple[list[Path], tree.Rows, tree.Rows]:
     return [rows[row] for row in order], above, np.array(level, dtype=np.intp)
 
 
-def _watched(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path]]:
-    """Give the members of a recorded cell, sorted by their lines, and their paths."""
+def _watched(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path], list[int]]:
+    """Give the members of a recorded cell, sorted by their lines, their paths and stacks."""
     unknown = np.zeros(len(profile.nodes), dtype=np.int64)
     stack = profile.events["stack"].to_numpy(np.int64) + 1
     members, stack = members_by(profile, stack, unknown)
-    return members, [paths.get(number - 1, NOT_KNOWN) for number in stack.tolist()]
+    stacks = (stack - 1).tolist()
+    return members, [paths.get(number, NOT_KNOWN) for number in stacks], stacks
 
 
-def _logged(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path]]:
-    """Give the nodes that tfprof's log has a stack for, by name, gradients last.
+def _logged(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path], list[int]]:
+    """Give the nodes that tfprof's log has a stack for, by name, gradients last; paths and stacks.
 
     A gradient's line is that of the node it is of, on a branch of its own.
     """
@@ -115,14 +122,15 @@ def _logged(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[P
     gradients.sort(key=forward.__getitem__)
     if not plain:
         raise NbprofError("the op log has no call stack of an op that is no gradient.")
-    of_gradient = [
-        tuple(f"{text}{GRADIENT}" for text in paths[row[forward[node]]]) for node in gradients
-    ]
-    member = np.full(len(names), len(plain) + len(gradients), dtype=np.intp)
+    stacks = [*plain, *(row[forward[node]] for node in gradients)]
+    of_member = [paths[stack] for stack in stacks]
+    for member in range(len(plain), len(stacks)):
+        of_member[member] = tuple(f"{text}{GRADIENT}" for text in of_member[member])
+    place = np.full(len(names), len(stacks), dtype=np.intp)
     chosen = np.array([*plain, *gradients], dtype=np.intp)
-    member[chosen] = np.arange(len(chosen))
-    members = Members(chosen, member[profile.events["node"].to_numpy()])
-    return members, [*(paths[node] for node in plain), *of_gradient]
+    place[chosen] = np.arange(len(chosen))
+    members = Members(chosen, place[profile.events["node"].to_numpy()])
+    return members, of_member, stacks
 
 
 def forward_of(name: str) -> str:

@@ -30,6 +30,11 @@ class Labels:
         self._members = members
         self._group = group
 
+    @property
+    def members(self) -> "tuple[Groups, Groups]":
+        """The node of each member, and the row it belongs to."""
+        return self._members.node, self._group
+
     def of(self, name: str) -> Callable[[int], Any]:
         """Give the function from a row's number to its label."""
         if name == "input_shapes":

@@ -19,7 +19,7 @@ from nbprof.options import EVERYTHING
 from nbprof.views.accounting import matches
 from nbprof.views.measure import whole
 from nbprof.views.notes import notes_for
-from nbprof.views.view import View
+from nbprof.views.view import Lines, Origin, View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -67,15 +67,40 @@ class Tree:
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further columns of the frame: a text for each row."""
     rules: Rules = field(default_factory=Rules)
+    lines: Lines | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The shown rows in display order, the root first."""
+
+    frame: pd.DataFrame
+    accounted: Mask
+    rows: Rows
+    """The row of the tree that each is, NONE for the root."""
+    total_micros: npt.NDArray[np.float64]
 
 
 def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> View:
     """Make the View of a tree."""
     columns = selected(options.select, name)
-    frame, accounted = lay_out(tree, options, columns)
-    notes = notes_for(profile, columns)
-    exact = profile.recording.tfprof
-    return View(name, frame, columns, options, profile.headline, notes, accounted, exact)
+    shown = lay_out(tree, options, columns)
+    return View(
+        name,
+        shown.frame,
+        columns,
+        options,
+        profile.headline,
+        notes_for(profile, columns),
+        shown.accounted,
+        exact=profile.recording.tfprof,
+        origin=_origin(tree, shown) if options.output.kind in ("timeline", "pprof") else None,
+    )
+
+
+def _origin(tree: Tree, shown: Layout) -> Origin:
+    node, row = tree.labels.members
+    return Origin(shown.rows, ends(tree.level), shown.total_micros, node, row, tree.lines)
 
 
 def visiting_order(parent: Iterable[int]) -> tuple[list[int], list[int]]:
@@ -101,10 +126,8 @@ def visiting_order(parent: Iterable[int]) -> tuple[list[int], list[int]]:
     return order, levels
 
 
-def lay_out(
-    tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]"
-) -> tuple[pd.DataFrame, Mask]:
-    """Lay the shown rows out in display order, the root first; tell which rows are accounted."""
+def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> Layout:
+    """Lay the shown rows out in display order, the root first."""
     end = ends(tree.level)
     kept = np.flatnonzero(subtotals(tree.accounted.astype(np.float64), end) > 0)
     level = tree.level[kept]
@@ -150,7 +173,8 @@ def lay_out(
             data[metric] = np.where(accounted, mine, np.nan)
             total = np.append(root[metric], totals[metric][order])
             data[f"total_{metric}"] = whole(total) if metric.endswith("_count") else total
-    return pd.DataFrame(data), accounted
+    total_micros = np.append(root["micros"], totals["micros"][order])
+    return Layout(pd.DataFrame(data), accounted, np.append(NONE, source), total_micros)
 
 
 def _labels(tree: Tree, column: "Column", rows: Rows) -> dict[str, list[Any]]:

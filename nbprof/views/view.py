@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -13,6 +14,33 @@ if TYPE_CHECKING:
 
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What the rows of a tree were made of: for files that say more than the frame does."""
+
+    rows: "npt.NDArray[np.intp]"
+    """The row of the whole tree that each row of the frame shows, -1 for the root."""
+    end: "npt.NDArray[np.intp]"
+    """For each row of the whole tree, the one behind its subtree."""
+    total_micros: "npt.NDArray[np.float64]"
+    """Of each row of the frame, selected or not."""
+    node: "npt.NDArray[np.intp]"
+    """The nodes, or parts of nodes, that the tree adds up."""
+    row: "npt.NDArray[np.intp]"
+    """The row of the whole tree in which each of them counts; negative: in none."""
+    lines: "Lines | None" = None
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """What the code view was made of."""
+
+    frames: "pd.DataFrame"
+    """The line that each row of the whole tree is: `file`, `line`, `function`, `function_line`."""
+    metrics: "Mapping[str, npt.NDArray[np.float64]]"
+    """What each of the nodes or parts of nodes cost."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +61,10 @@ class View:
     """Which rows of a tree count for themselves; tfprof prints `--` for the others."""
     exact: bool = False
     """Whether the numbers are tfprof's own, so that the text must be, too."""
+    origin: Origin | None = None
+    """Of a tree that goes into a timeline or to pprof."""
+    written: "tuple[Path, ...]" = ()
+    """The files that `-output` asked for."""
 
     @property
     def is_tree(self) -> bool:

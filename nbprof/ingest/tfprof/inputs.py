@@ -6,7 +6,7 @@ decorates nodes that are known by then.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -118,22 +118,13 @@ class TfprofInputs:
     @cached_property
     def records(self) -> Records:
         """The records of all runs, in the order of adding."""
-        place = {device: number for number, device in enumerate(self.devices)}
-        device = _joined(
-            np.array([place[name.lower()] for name in run.devices.strings()], dtype=np.int64)[
-                run.device
-            ]
-            for _, run in self._runs
-        )
-        node = _joined(self._record_nodes)
+        device, node, kept = self._device_of_record, joined(self._record_nodes), self._kept
         canonical, accelerator = self._device_kinds
         own = self.device_of_node
-        foreign = canonical[device] & (device != np.append(own, NONE)[node])
-        kept = (node != NONE) & ~foreign
-        start = _joined(run.all_start_micros for _, run in self._runs)
+        start = joined(run.all_start_micros for _, run in self._runs)
         timed = start > 0
         _check_times(start)
-        end = _joined(run.op_end_rel_micros for _, run in self._runs)
+        end = joined(run.op_end_rel_micros for _, run in self._runs)
         on_accelerator = accelerator[device] & timed
         is_run = canonical[device] & ~accelerator[device] & timed
         micros = np.where(is_run | on_accelerator, np.where(end == 0, 1, end), 0)
@@ -141,20 +132,57 @@ class TfprofInputs:
         nameless = np.array([not name for name in self.devices], dtype=bool)
         holds = is_run | (nameless[device] & timed & (np.append(own, NONE)[node] == NONE))
         memory = {name: np.where(holds, held, 0)[kept] for name, held in self._memory().items()}
-        step = _joined(np.full(len(run), step) for step, run in self._runs)
-        columns = (node, step, device, np.where(timed, start, 0), micros, is_run, on_accelerator)
-        return Records(*(column[kept] for column in columns), **memory)
+        step = joined(np.full(len(run), step) for step, run in self._runs)
+        return Records(
+            node=node[kept],
+            step=step[kept],
+            device=device[kept],
+            start=np.where(timed, start, 0)[kept],
+            micros=micros[kept],
+            is_run=is_run[kept],
+            accelerator=on_accelerator[kept],
+            **memory,
+        )
+
+    @cached_property
+    def _device_of_record(self) -> Ints:
+        place = {device: number for number, device in enumerate(self.devices)}
+        return joined(
+            np.array([place[name.lower()] for name in run.devices.strings()], dtype=np.int64)[
+                run.device
+            ]
+            for _, run in self._runs
+        )
+
+    @cached_property
+    def _kept(self) -> Mask:
+        """Which records tfprof keeps: those of nodes, and of canonical devices only their own."""
+        node, device = joined(self._record_nodes), self._device_of_record
+        canonical, _ = self._device_kinds
+        foreign = canonical[device] & (device != np.append(self.device_of_node, NONE)[node])
+        kept: Mask = (node != NONE) & ~foreign
+        return kept
+
+    @property
+    def event_of_record(self) -> Ints:
+        """The place in `records` of each record of all runs, NONE for those that are dropped."""
+        return np.where(self._kept, np.cumsum(self._kept) - 1, NONE)
+
+    @property
+    def runs(self) -> list[RunMetadata]:
+        """The runs, in the order of adding."""
+        return [run for _, run in self._runs]
 
     def _memory(self) -> dict[str, Ints]:
         """Add up what each record asked for, held, left and gave, as tfprof does."""
         parts = [run.memory for _, run in self._runs]
-        kept = _joined(part.persistent for part in parts)
-        used = kept + _joined(part.temp for part in parts)
+        kept = joined(part.persistent for part in parts)
+        used = kept + joined(part.temp for part in parts)
         return {
-            "bytes": _joined(part.total for part in parts) + used,
-            "peak_bytes": _joined(part.peak for part in parts) + used,
-            "residual_bytes": _joined(part.live for part in parts) + kept,
-            "output_bytes": _joined(run.output_bytes for _, run in self._runs),
+            "bytes": joined(part.total for part in parts) + used,
+            "peak_bytes": joined(part.peak for part in parts) + used,
+            "residual_bytes": joined(part.live for part in parts) + kept,
+            "output_bytes": joined(run.output_bytes for _, run in self._runs),
         }
 
     @cached_property
@@ -266,8 +294,9 @@ class TfprofInputs:
         return node[kept], inputs.position[kept], source[kept]
 
 
-def _joined(parts: "Sequence[Ints] | object") -> Ints:
-    listed = [*parts]  # type: ignore[misc]
+def joined(parts: Iterable[Ints]) -> Ints:
+    """Put columns one behind the other."""
+    listed = [*parts]
     return np.concatenate(listed) if listed else np.zeros(0, dtype=np.int64)
 
 

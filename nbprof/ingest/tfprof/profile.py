@@ -9,6 +9,7 @@ import pandas as pd
 
 from nbprof._profile import Profile, Recording, lazily
 from nbprof.errors import NbprofError
+from nbprof.ingest.tfprof.allocator import make_allocator
 from nbprof.ingest.tfprof.checkpoint import Checkpoint
 from nbprof.ingest.tfprof.inputs import NONE, TfprofInputs
 
@@ -42,6 +43,7 @@ def make_profile(inputs: TfprofInputs, what: str, checkpoint: Checkpoint | None 
         inputs=lazily(lambda: _inputs(inputs)),
         shapes=pd.DataFrame({"shapes": [()]}, dtype=object),
         allocations=_no_allocations(),
+        allocator=lazily(lambda: make_allocator(inputs)),
         frames=lazily(lambda: _frames(inputs)),
         threads=_threads(inputs),
         steps=_steps(inputs),
@@ -125,7 +127,7 @@ def _inputs(inputs: TfprofInputs) -> pd.DataFrame:
 def _frames(inputs: TfprofInputs) -> pd.DataFrame:
     """List the frames of all stacks; the stack of a node has the node's number."""
     log = inputs.log
-    columns = ["stack", "file", "line", "function", "source", "framework"]
+    columns = ["stack", "file", "line", "function", "source", "framework", "function_line"]
     if log is None:
         return pd.DataFrame(columns=columns).astype({"framework": bool})
     node_of_entry = {entry: node for node, entry in inputs.stack_entries()}
@@ -133,7 +135,8 @@ def _frames(inputs: TfprofInputs) -> pd.DataFrame:
     texts = log.id_to_string.lookup()
     rows: list[tuple[Any, ...]] = []
     fields = (traces.owner, traces.file_id, traces.lineno, traces.function_id, traces.line_id)
-    for entry, file, line, function, source in zip(*(f.tolist() for f in fields), strict=True):
+    numbers = (field.tolist() for field in (*fields, traces.func_start_line))
+    for entry, file, line, function, source, function_line in zip(*numbers, strict=True):
         node = node_of_entry.get(entry)
         if node is not None:
             rows.append(
@@ -144,6 +147,7 @@ def _frames(inputs: TfprofInputs) -> pd.DataFrame:
                     _text(texts, function),
                     texts.get(source, ""),
                     False,
+                    function_line,
                 )
             )
     return pd.DataFrame(rows, columns=columns).astype({"framework": bool})

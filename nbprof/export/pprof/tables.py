@@ -1,0 +1,86 @@
+"""The tables of a pprof profile, numbered as they fill: texts, functions, locations, samples.
+
+The field numbers are those of pprof's `profile.proto`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from nbprof.export.protobuf import WORD, bytes_field, number_field, packed_field
+
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of Python."""
+
+    file: str
+    line: int
+    function: str
+    function_line: int = 0
+
+
+@dataclass
+class Tables:
+    """A profile in the making."""
+
+    texts: dict[str, int] = field(default_factory=lambda: {"": 0})
+    sample_types: list[bytes] = field(default_factory=list)
+    comments: list[int] = field(default_factory=list)
+    further: bytes = b""
+    """Fields of the profile that stand for themselves."""
+    _samples: list[bytes] = field(default_factory=list)
+    _functions: dict[Key, tuple[int, bytes]] = field(default_factory=dict)
+    _locations: dict[Key, tuple[int, bytes]] = field(default_factory=dict)
+
+    def text(self, text: str) -> int:
+        """Number a text."""
+        return self.texts.setdefault(text, len(self.texts))
+
+    def add_sample_type(self, name: str, unit: str) -> None:
+        """Say what the next of each sample's values is."""
+        numbers = (number_field(1, self.text(name)), number_field(2, self.text(unit)))
+        self.sample_types.append(b"".join(numbers))
+
+    def add_sample(self, locations: Sequence[int], values: Sequence[int], label: bytes) -> None:
+        """Add a sample; locations go from the innermost line out."""
+        packed = packed_field(1, locations) + packed_field(2, values)
+        self._samples.append(packed + bytes_field(3, label))
+
+    def label(self, key: str, text: str) -> bytes:
+        """Make a label of a sample."""
+        return number_field(1, self.text(key)) + number_field(2, self.text(text))
+
+    def location(self, key: Key, line: int, called: Line, name: str) -> int:
+        """Number a location, which is on a line of some file and in a function of that name."""
+        key = (*key[:2], key[2] & WORD)  # tfprof sorts negative lines last
+        if key not in self._locations:
+            # Numbered before its function, whose texts come first.
+            number = len(self._locations) + 1
+            inner = number_field(1, self._function(called, name)) + number_field(2, line)
+            self._locations[key] = number, number_field(1, number) + bytes_field(4, inner)
+        return self._locations[key][0]
+
+    def _function(self, line: Line, name: str) -> int:
+        key = (line.file, line.function, line.function_line & WORD)
+        if key not in self._functions:
+            number = len(self._functions) + 1
+            numbers = {1: number, 2: self.text(name), 4: self.text(line.file)}
+            numbers[5] = line.function_line
+            content = b"".join(number_field(place, value) for place, value in numbers.items())
+            self._functions[key] = number, content
+        return self._functions[key][0]
+
+    def message(self) -> bytes:
+        """Write the profile."""
+        locations = (content for _, (_, content) in sorted(self._locations.items()))
+        functions = (content for _, (_, content) in sorted(self._functions.items()))
+        texts = (text.encode(errors="surrogateescape") for text in self.texts)
+        repeated = {1: self.sample_types, 2: self._samples, 4: locations, 5: functions, 6: texts}
+        fields = [
+            bytes_field(number, content)
+            for number, contents in repeated.items()
+            for content in contents
+        ]
+        return b"".join((*fields, packed_field(13, self.comments), self.further))
