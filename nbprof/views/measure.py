@@ -68,7 +68,7 @@ def measure(profile: "Profile", step: Step | None, members: Members) -> Metrics:
     if (member >= count).any():  # events of nodes that are no member
         events, member = events[member < count], member[member < count]
     metrics = _add_up_events(events, member, count)
-    if step == -1:
+    if step == -1 and len(profile.steps) > 1:
         ran_in = events["step"].groupby(member).nunique()
         divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
         metrics = {name: values / divisor for name, values in metrics.items()}

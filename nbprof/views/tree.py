@@ -135,7 +135,7 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
         end = ends(level)
     own = {name: values[kept] for name, values in tree.metrics.items()}
     totals = {name: subtotals(values, end) for name, values in own.items()}
-    names = [tree.names[row] for row in kept.tolist()]
+    names = list(map(tree.names.__getitem__, kept.tolist()))
     root = {name: _sum_known(values) for name, values in own.items()}
 
     rows = _shown(tree.rules, options, names, level, end, own, totals)
@@ -157,12 +157,12 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
     rows, above, depth = rows[order], above[order], depth[order]
     source = kept[rows]
     data: dict[str, Any] = {
-        "name": [ROOT, *(names[row] for row in rows)],
+        "name": pd.Series([ROOT, *map(names.__getitem__, rows.tolist())], dtype=object),
         "parent": np.concatenate(([NONE], place[above])),
         "depth": np.concatenate(([0], depth + 1)),
     }
     for name, texts in tree.texts.items():
-        data[name] = ["", *(texts[row] for row in source)]
+        data[name] = pd.Series(["", *map(texts.__getitem__, source.tolist())], dtype=object)
     accounted = np.append(False, tree.accounted[source])
     for column in columns:
         for name, labels in _labels(tree, column, source).items():

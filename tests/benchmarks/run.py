@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
+import tfprof_inputs
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 RESULT = Path(__file__).parents[2] / "build" / "bench.json"
@@ -209,6 +211,7 @@ def main() -> None:
             show(title, results[title])
         results["Reading a trace"] = reading(folder)
         show("Reading a trace", results["Reading a trace"])
+    results["From tfprof's inputs to a view"] = tfprof_inputs.compare()
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     print(f"\nWritten to {RESULT.relative_to(RESULT.parents[1])}.")

@@ -59,6 +59,7 @@ class TfprofInputs:
         self._runs = [(step, run) for step, run in runs if run.has_step_stats]
         self._log = log
         self._row: dict[str, int] = {}
+        self._graph_names: list[str] = []
         self._first = self._read_names()
         self.ops: list[str] = self._graph_ops()
         self._record_nodes = [self._nodes_of(run) for _, run in self._runs]
@@ -69,6 +70,7 @@ class TfprofInputs:
         row = self._row
         row.update(zip(names, range(len(names)), strict=True))
         if len(row) == len(names):
+            self._graph_names = names
             return np.arange(len(names))
         row.clear()
         first = []
@@ -234,6 +236,8 @@ class TfprofInputs:
     def _log_rows(self) -> Ints:
         assert self._log is not None
         names = self._log.name.strings()
+        if names == self._graph_names:  # as tfprof's own logger writes it
+            return np.arange(len(names))
         rows = list(map(self._row.get, names))
         return np.array([NONE if row is None else row for row in rows], dtype=np.int64)
 
