@@ -58,8 +58,8 @@ UNITS: dict[Callable[[float], str], dict[str, int]] = {
 }
 """The units each of these writes, from the smallest up."""
 
-MOST = 2**63
-"""tfprof counts in 64 bits."""
+MOST = 2**64
+"""tfprof counts in 64 bits, so no text of its has a larger number."""
 
 _NUMBER = re.compile(r"(-?[0-9]{1,19}(?:\.[0-9]{1,6})?)([A-Za-z]{0,3})")
 

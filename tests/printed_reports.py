@@ -1,4 +1,4 @@
-"""Reports that tfprof printed once, from documents that harmed some of them: `report("time_op")`."""
+"""Reports that tfprof printed once, some from documents that harmed them: `report("time_op")`."""
 
 import html
 import re

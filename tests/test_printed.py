@@ -1,9 +1,12 @@
 """Printed reports become Views again, with the numbers they have, and print as they did."""
 
+import contextlib
 import math
 import subprocess
 import sys
+import time
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -259,7 +262,10 @@ def test_large_numbers_print_as_they_did(micros):
 
 OP = table(report("inception_op"))
 SCOPE = (WORKED / "w1.txt").read_text(encoding="utf-8")
-FRAME = "\n====Options====\n-max_depth    10\n\n====Model Analysis Report====\n{}\n====End of Report====\n"
+FRAME = (
+    "\n====Options====\n-max_depth    10\n\n====Model Analysis Report====\n{}"
+    "\n====End of Report====\n"
+)
 
 
 @pytest.mark.parametrize("text", [OP, SCOPE], ids=["op", "scope"])
@@ -296,6 +302,9 @@ def test_the_view_that_the_report_names_is_taken_and_else_guessed_with_a_note():
     guessed = nbprof.parse_text(SCOPE)
 
     assert (named.name, named.notes) == ("graph", ())
+    # tfprof's own Doc block says `scope` for the graph view, too.
+    graph = (WORKED / "w4.txt").read_text(encoding="utf-8")
+    assert nbprof.parse_text(f"Doc:\nscope: words\n\nProfile:\n{graph}").name == "graph"
     assert guessed.name == "scope"
     assert "look like the scope view" in guessed.notes[0]
 
@@ -336,6 +345,23 @@ def test_a_name_that_runs_into_its_number_is_told_apart(name, number):
     assert table(view.text).splitlines()[1] == row
 
 
+def test_the_op_view_of_no_nodes_has_no_legend():
+    view = nbprof.parse_text("_TFProfRoot              \n")
+
+    assert (view.name, table(view.text)) == ("op", "_TFProfRoot              \n")
+
+
+@pytest.mark.parametrize("column", ["device", "op_types", "occurrence"])
+def test_a_long_name_without_numbers_is_told_from_its_cells(column):
+    long = node("a", "SparseSoftmaxCrossEntropyWithLogits", device="/job:j/device:CPU:0")
+    view = profile(long, node("b", "Add")).op(select=column)
+
+    again = nbprof.parse_text(view.text)
+
+    assert again.frame["name"].tolist() == view.frame["name"].tolist()
+    assert again.frame.iloc[:, 1].tolist() == view.frame.iloc[:, 1].tolist()
+
+
 # What is no report
 
 
@@ -374,6 +400,63 @@ def test_a_damaged_row_is_never_taken_for_the_end():
             damaged = "\n".join([*lines[:place], line[: len(line) // 2], *lines[place + 1 :]])
             with pytest.raises(NbprofError, match=f"line {place + 1} "):
                 nbprof.parse_text(damaged)
+
+
+SCRAPS = (
+    *("\n", "  ", "(", ")", ",", "|", "/", "--", "n/a", "9" * 30, "_TFProfRoot", "node name | "),
+    *("input_type:", "%", "\t", "\ud800", "\udc80", "\0", "1000.00KB", "tfprof> op", "Doc:", "..."),
+    *("[", " params", "Profile:", "=====", "٣", "inf", "9e5"),
+)
+
+
+def harmed(draw, text):
+    """Cut a piece out of a text, put something in, or swap two lines."""
+    begin = draw.randrange(len(text) + 1)
+    end = begin + draw.choice((0, 1, 5, 50, len(text)))
+    if draw.random() < 0.2:
+        lines = text.split("\n")
+        one, other = draw.randrange(len(lines)), draw.randrange(len(lines))
+        lines[one], lines[other] = lines[other], lines[one]
+        return "\n".join(lines)
+    return text[:begin] + draw.choice(("", *SCRAPS)) + text[end:]
+
+
+def test_thousands_of_harmed_reports_are_read_or_refused_in_a_sentence():
+    draw = Random(4)
+    texts = [report(name)[:6000] for name in NAMES] + [SCOPE]
+    refused = 0
+    for _ in range(4000):
+        text = draw.choice(texts)
+        for _ in range(draw.choice((1, 1, 2, 5))):
+            text = harmed(draw, text)
+        try:
+            table(nbprof.parse_text(text).text)
+        except NbprofError:
+            refused += 1
+
+    assert 1000 < refused < 4000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "node name | peak bytes\n" + "a (1B (1.00%" * 50_000,
+        "node name | peak bytes\n_TFProfRoot (--/1B)\n" + "  a (" * 100_000,
+        "node name | peak bytes\n" + " " * 300_000 + "x",
+        "node name | peak bytes\n" + "9" * 100_000,
+        "node name | op types\n" + "a|" * 100_000,
+        "node name | input shapes\nA\n\ninput_type: " + "0:1," * 100_000,
+        "Doc:\n" * 100_000 + "_TFProfRoot ()",
+        "node name | peak bytes\nA 1B (1.00%, 1.00%)\n\n" + "A (1.00%\n" * 50_000,
+    ],
+    ids=range(8),
+)
+def test_hostile_texts_take_no_longer_than_their_length(text):
+    began = time.perf_counter()
+    with contextlib.suppress(NbprofError):
+        nbprof.parse_text(text)
+
+    assert time.perf_counter() - began < 5
 
 
 def test_importing_nbprof_does_not_import_pandas():

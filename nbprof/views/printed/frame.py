@@ -55,7 +55,7 @@ def _op(headings: "Sequence[Heading]", rows: list[Row]) -> Row:
         if not metrics:
             data[heading.column.name] = _texts(rows, heading.column.name)
         elif not heading.is_shared:
-            data |= {metric: whole(_numbers(rows, metric)) for metric in metrics}
+            data |= {metric: _counts(rows, metric) for metric in metrics}
         else:
             names = (metrics[0], f"{metrics[0]}_percent", f"{metrics[0]}_accumulated_percent")
             data |= {name: _numbers(rows, name) for name in names}
@@ -79,8 +79,8 @@ def _tree(view: str, headings: "Sequence[Heading]", rows: list[Row]) -> Row:
             data[heading.column.name] = _texts(rows, heading.column.name)
         for metric in heading.column.metrics:
             data[metric] = _numbers(rows, metric)
-            total = _numbers(rows, f"total_{metric}")
-            data[f"total_{metric}"] = whole(total) if metric.endswith("_count") else total
+            totals = _counts if metric.endswith("_count") else _numbers
+            data[f"total_{metric}"] = totals(rows, f"total_{metric}")
     if any("tensor_value" in row for row in rows):
         data["tensor_value"] = ["\n".join(row.get("tensor_value", ())) for row in rows]
     return data
@@ -94,6 +94,11 @@ def _source(name: str) -> str:
 
 def _numbers(rows: list[Row], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.array([row[name] for row in rows], dtype=np.float64)
+
+
+def _counts(rows: list[Row], name: str) -> Any:
+    numbers = _numbers(rows, name)
+    return whole(numbers) if (np.abs(numbers) < 2**63).all() else numbers
 
 
 def _texts(rows: list[Row], name: str) -> "pd.Series[Any]":

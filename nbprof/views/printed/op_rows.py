@@ -119,12 +119,22 @@ def _cut_at_width(line: str, first: "Heading") -> tuple[str, str]:
     elif first.column.name == "occurrence":
         counts = _COUNTS_AT_END.search(line)
         end = counts.start() if counts else 0
-    else:
+    elif first.column.name == "device":
         device = _DEVICE.search(line, NAME_WIDTH // 4)
-        end = device.start() if device and first.column.name == "device" else 0
+        end = device.start() if device else 0
+    else:
+        end = _length_of_type(line.partition(",")[0])
     if not end and line:
         raise RowError("expected a name and, from the 26th letter on, its cells")
     return line[:end].rstrip(" "), line[end:]
+
+
+def _length_of_type(line: str) -> int:
+    """Find the name in front of its op types, of which it is one itself."""
+    first, *types = line.split("|")
+    half = first[: len(first) // 2]
+    types += [half] * (first == half + half)
+    return max((len(name) for name in types if line.startswith(name)), default=0)
 
 
 def _parse_cell(heading: "Heading", cell: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from nbprof.views.printed.legend import (
 )
 from nbprof.views.printed.op_rows import OpRows
 from nbprof.views.printed.tree_rows import ROOT, TreeRows, split_row
-from nbprof.views.printed.which import PROMPT, guessed, named_above
+from nbprof.views.printed.which import PROMPT, guessed, is_graph, named_above
 from nbprof.views.view import View
 
 ENDS = ("=====", "```", PROMPT)
@@ -41,9 +41,11 @@ def parse_report(report: str) -> View:
     notes += [heading.note for heading in table.headings if heading.note]
     notes += rows.notes
     name = named or "op"
-    if isinstance(rows.kind, TreeRows) and (named is None or named == "op"):
+    if isinstance(rows.kind, TreeRows) and named is None:
         name = guessed(table.headings, rows.kind.rows, table.legend)
         notes.append(GUESSED.format(name))
+    elif name == "scope" and is_graph(rows.kind.rows):
+        name = "graph"
     return make_view(name, table.headings, rows.kind.rows, tuple(notes))
 
 
@@ -89,6 +91,8 @@ def _first(lines: Sequence[str], beginning: str) -> int | None:
 
 
 def _cells_of_root(line: str, number: int) -> list[str]:
+    if line.rstrip() == ROOT:  # the op view of no nodes and no columns
+        return []
     try:
         name, cells = split_row(line)
     except RowError as why:

@@ -31,15 +31,19 @@ def guessed(headings: "Sequence[Heading]", rows: Sequence[dict[str, Any]], legen
     """Tell the view of a tree by its rows."""
     if _is_code(headings, rows, legend):
         return "code"
+    return "graph" if is_graph(rows) else "scope"
+
+
+def is_graph(rows: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether a tree is that of the graph view, for whose Doc block tfprof says `scope`."""
     root_type = rows[0].get("op_types")
     if root_type in ("_TFGraphParent", "_kTFScopeParent"):
-        return "graph" if root_type == "_TFGraphParent" else "scope"
-    inside = all(
+        return bool(root_type == "_TFGraphParent")
+    return not all(
         row["name"].startswith(f"{rows[row['parent']]['name']}/")
         for row in rows
         if row["depth"] > 1
     )
-    return "scope" if inside else "graph"
 
 
 def _is_code(headings: "Sequence[Heading]", rows: Sequence[dict[str, Any]], legend: str) -> bool:
