@@ -346,9 +346,15 @@ def test_a_name_that_runs_into_its_number_is_told_apart(name, number):
 
 
 def test_the_op_view_of_no_nodes_has_no_legend():
-    view = nbprof.parse_text("_TFProfRoot              \n")
+    doc = "Doc:\nop: words\nparam: words\noccurrence: words\n\nProfile:\n"
+    row = "_TFProfRoot                     0 params (0.00%, 0.00%),        0|0\n"
 
-    assert (view.name, table(view.text)) == ("op", "_TFProfRoot              \n")
+    view = nbprof.parse_text(doc + row)
+    bare = nbprof.parse_text("_TFProfRoot              \n")
+
+    assert (view.name, table(view.text)) == ("op", row)
+    assert (view.frame["params"][0], view.frame["defined_count"][0]) == (0, 0)
+    assert (bare.name, table(bare.text)) == ("op", "_TFProfRoot              \n")
 
 
 @pytest.mark.parametrize("column", ["device", "op_types", "occurrence"])

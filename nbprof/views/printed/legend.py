@@ -1,5 +1,6 @@
 """The legend: which columns a printed report has, in the words of any release of tfprof."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nbprof.columns import COLUMNS, Column
@@ -70,6 +71,19 @@ def parse_legend(line: str, number: int) -> tuple[Heading, ...]:
             raise NbprofError(f"line {number}: the column {heading.column.name} comes twice.")
         found[heading.column.name] = heading
     return tuple(found.values())
+
+
+WORDS_OF_DOC = {"param": "params", "flops": "float_ops", "input shape": "input_shapes"}
+"""What tfprof's Doc block calls columns that have another title."""
+
+
+def legend_of_doc(lines: Sequence[str]) -> tuple[Heading, ...]:
+    """Tell the columns of an op view of no nodes, which has no legend, from its Doc block."""
+    known = {title: heading.column.name for title, heading in HEADINGS.items()}
+    known |= {name: name for name in ("device", "op_types", "occurrence")} | WORDS_OF_DOC
+    words = {line.partition(": ")[0] for line in lines}
+    names = {known[word] for word in words if word in known}
+    return tuple(_heading(name) for name in COLUMNS if name in names)
 
 
 TIMES = ("micros", "accelerator_micros", "cpu_micros")

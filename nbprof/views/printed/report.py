@@ -10,6 +10,7 @@ from nbprof.views.printed.legend import (
     Heading,
     RowError,
     legend_of_cells,
+    legend_of_doc,
     parse_legend,
 )
 from nbprof.views.printed.op_rows import OpRows
@@ -82,6 +83,8 @@ def _find(lines: Sequence[str]) -> _Table:
     line = lines[first]
     if line.startswith(BEGINS):
         return _Table(lines, first, line, parse_legend(line, first + 1))
+    if not line.startswith(f"{ROOT} (") and named_above(lines[:first]) == "op":
+        return _Table(lines, first, "", legend_of_doc(lines[:first]))
     return _Table(lines, first, "", legend_of_cells(_cells_of_root(line, first + 1), first + 1))
 
 
