@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
 from nbprof.files import load
+from nbprof.printed_report import parse_text
 from nbprof.run import ProfiledRun as profile  # noqa: N813 the public name reads as a verb
 from nbprof.run import last
 from nbprof.tfprof_inputs import load_tfprof
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 __version__ = "0.1.0.dev0"
-__all__ = ["NbprofError", "__version__", "last", "load", "load_tfprof", "profile"]
+__all__ = ["NbprofError", "__version__", "last", "load", "load_tfprof", "parse_text", "profile"]
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

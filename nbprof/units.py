@@ -5,6 +5,9 @@ NaN and reads `n/a`; it is never shown as 0.
 """
 
 import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
 
 NOT_RECORDED = "n/a"
 
@@ -46,3 +49,39 @@ def format_seconds(nanoseconds: float) -> str:
     if nanoseconds < 999.5e6:
         return f"{nanoseconds / 1e6:.3g} ms"
     return f"{nanoseconds / 1e9:.2f} s"
+
+
+UNITS: dict[Callable[[float], str], dict[str, int]] = {
+    format_micros: {"us": 1, "ms": 10**3, "sec": 10**6},
+    format_bytes: {"B": 1, "KB": 10**3, "MB": 10**6},
+    format_count: {"": 1, "k": 10**3, "m": 10**6, "b": 10**9},
+}
+"""The units each of these writes, from the smallest up."""
+
+MOST = 2**64
+"""tfprof counts in 64 bits, so no text of its has a larger number."""
+
+_NUMBER = re.compile(r"(-?[0-9]{1,19}(?:\.[0-9]{1,6})?)([A-Za-z]{0,3})")
+
+
+def parse_number(text: str, written_by: Callable[[float], str]) -> float:
+    """Read what one of the functions above wrote, to the decimals that it kept.
+
+    Raises:
+        ValueError: The text is none of that kind.
+    """
+    if text == NOT_RECORDED:
+        return math.nan
+    units = UNITS[written_by]
+    found = _NUMBER.fullmatch(text)
+    if not found or found[2] not in units:
+        words = ", ".join(units).removeprefix(", ")
+        raise ValueError(f"{text!r} is no number in {words}")
+    digits, unit = found.groups()
+    number = Decimal(digits) * units[unit]
+    if abs(number) >= MOST:
+        raise ValueError(f"{text!r} is more than tfprof can count")
+    if "." in digits and number in units.values():
+        # 999,999 bytes are written 1000.00KB, a million 1.00MB.
+        return float(number) - (1 if units[unit] > 1 else 0.001) * (number > units[unit])
+    return float(number)

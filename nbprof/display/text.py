@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from nbprof.units import format_micros
+from nbprof.units import NOT_RECORDED, format_micros
 
 if TYPE_CHECKING:
     from nbprof.columns import Column
@@ -98,6 +98,8 @@ def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
 
 def plain_count(count: float) -> str:
     """Write a count in full; an average keeps two decimals."""
+    if isnan(count):
+        return NOT_RECORDED
     return f"{count:.0f}" if count == int(count) else f"{count:.2f}"
 
 

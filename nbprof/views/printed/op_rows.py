@@ -1,0 +1,173 @@
+"""Rows of the op view: a name of 25 letters or more, then cells with commas between them."""
+
+import re
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from nbprof.units import NOT_RECORDED, format_count, parse_number
+from nbprof.views.printed.legend import RowError
+from nbprof.views.printed.shapes import DETAIL, parse_detail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbprof.views.printed.legend import Heading
+
+NAME_WIDTH = 25
+ROOT = "_TFProfRoot"
+
+# Every repetition has an end, so that no text takes long.
+_SHARE = r"(-?[0-9]{1,25}\.[0-9]{1,2})%"
+_SHARED = re.compile(
+    rf"(-?[0-9]{{1,19}}(?:\.[0-9]{{1,6}})?)([A-Za-z]{{0,3}}(?: params| float_ops)?)"
+    rf" \({_SHARE}, {_SHARE}\)"
+    r"|(?<![^ ,])n/a(?: params| float_ops)?(?=,|$)"
+)
+_BETWEEN_CELLS = re.compile(r",(?! ?-?[0-9.]{1,28}%\))")
+_COUNTS_AT_END = re.compile(r"[0-9]{1,18}\|[0-9]{1,18}$")
+_DEVICE = re.compile(r"\|?/(?:job|device):|$")
+
+
+class OpRows:
+    """The rows of a printed op view, read one by one."""
+
+    def __init__(self, headings: "Sequence[Heading]") -> None:
+        self._cells = [h for h in headings if h.column.name != "input_shapes"]
+        self._shared = sum(heading.is_shared for heading in self._cells)
+        self._has_shapes = len(self._cells) < len(headings)
+        self.rows: list[dict[str, Any]] = []
+        self.needed_blanks = 2 if self._has_shapes else 1
+        """So many empty lines are there at least between the table and other text."""
+
+    @property
+    def tells_rows(self) -> bool:
+        """Tell whether a row can be told from other text: by its numbers."""
+        return self._shared > 0
+
+    @property
+    def blank_ends(self) -> bool:
+        """Tell whether an empty line ends the table for sure."""
+        return not self._shared and not self._has_shapes
+
+    def ends(self, line: str) -> bool:
+        """Tell whether this line cannot be of the table."""
+        return bool(self.rows) and self.rows[0]["name"] == ROOT and not line.startswith(DETAIL)
+
+    def take(self, line: str) -> None:
+        """Read a line of the table and keep what it says."""
+        if not line.startswith(DETAIL):
+            self.rows.append(self.parse(line))
+        elif self._has_shapes and self.rows:
+            self.rows[-1]["input_shapes"].append(parse_detail(line))
+        else:
+            raise RowError("the legend has no 'input shapes', or there is no row above")
+
+    def parse(self, line: str) -> dict[str, Any]:
+        """Read a row."""
+        name, rest = self._split(line.rstrip())
+        cells = [cell.strip() for cell in _BETWEEN_CELLS.split(rest)] if self._cells else []
+        if len(cells) != len(self._cells):
+            titles = ", ".join(heading.column.title for heading in self._cells)
+            raise RowError(f"expected {len(self._cells)} cells: {titles}")
+        row: dict[str, Any] = {"name": name}
+        for heading, cell in zip(self._cells, cells, strict=True):
+            row.update(_parse_cell(heading, cell))
+        return {**row, "input_shapes": []} if self._has_shapes else row
+
+    def _split(self, line: str) -> tuple[str, str]:
+        """Cut a line where its name ends."""
+        if not self._cells:
+            return line, ""
+        if not self._cells[0].is_shared:
+            return _cut_at_width(line, self._cells[0])
+        found = list(_SHARED.finditer(line))
+        if len(found) < self._shared:
+            raise RowError(
+                f"expected {self._shared} numbers, each with two shares, as '5us (…%, …%)'"
+            )
+        start = found[-self._shared].start()
+        if start and line[start - 1] != " ":
+            start += _letters_of_name(line[:start], found[-self._shared][1] or "", line[start:])
+        return line[:start].rstrip(" "), line[start:]
+
+
+def _letters_of_name(name: str, number: str, rest: str) -> int:
+    """Tell how many digits are the name's, where it runs into its first number.
+
+    tfprof pads names to 25 letters and cells to 30; where both are longer there is no space. Names
+    of ops like to end in V2, and a number has no 0 in front and is below 1000 where it has a k.
+    """
+    taken = 0
+    if number.startswith("-"):
+        taken = 1
+    whole = number.partition(".")[0]
+    if name.endswith("V") and len(whole) > 1:
+        taken = 1
+    unit = rest[len(number) : len(number) + 1]
+    while taken < len(whole) - 1 and (
+        whole[taken] == "0" or (unit in ("k", "m", "K", " ") and int(whole[taken:]) > 1000)
+    ):
+        taken += 1
+    return taken
+
+
+def _cut_at_width(line: str, first: "Heading") -> tuple[str, str]:
+    """Cut a line whose first cell is no number with shares."""
+    letters = line.encode(errors="surrogateescape")
+    if len(letters) <= NAME_WIDTH or letters[NAME_WIDTH - 1 : NAME_WIDTH] == b" ":
+        end = len(letters[:NAME_WIDTH].decode(errors="surrogateescape"))
+    elif first.column.name == "occurrence":
+        counts = _COUNTS_AT_END.search(line)
+        end = counts.start() if counts else 0
+    elif first.column.name == "device":
+        device = _DEVICE.search(line, NAME_WIDTH // 4)
+        end = device.start() if device else 0
+    else:
+        end = _length_of_type(line.partition(",")[0])
+    if not end and line:
+        raise RowError("expected a name and, from the 26th letter on, its cells")
+    return line[:end].rstrip(" "), line[end:]
+
+
+def _length_of_type(line: str) -> int:
+    """Find the name in front of its op types, of which it is one itself."""
+    first, *types = line.split("|")
+    half = first[: len(first) // 2]
+    types += [half] * (first == half + half)
+    return max((len(name) for name in types if line.startswith(name)), default=0)
+
+
+def _parse_cell(heading: "Heading", cell: str) -> dict[str, Any]:
+    if not heading.metrics:
+        return {heading.column.name: cell}
+    return _parse_shared(heading, cell) if heading.is_shared else parse_counts(heading, cell)
+
+
+def _parse_shared(heading: "Heading", cell: str) -> dict[str, Any]:
+    """Read `5us (100.00%, 3.50%)`: the share from the row down, then its own."""
+    found = _SHARED.fullmatch(cell)
+    number = found[1] + found[2] if found and found[1] else cell
+    if not found or not number.endswith(heading.column.unit):
+        raise RowError(f"expected {heading.column.title} at {cell[:40]!r}")
+    metric = heading.column.metrics[0]
+    try:
+        value = parse_number(number.removesuffix(heading.column.unit), heading.column.format)
+    except ValueError as error:
+        raise RowError(f"expected {heading.column.title}, and {error}") from None
+    own, below = (float(found[4]), float(found[3])) if found[1] else (nan, nan)
+    return {metric: value, f"{metric}_percent": own, f"{metric}_accumulated_percent": below}
+
+
+def parse_counts(heading: "Heading", cell: str) -> dict[str, Any]:
+    """Read `12|15`: runs, then nodes; old releases have the nodes alone."""
+    texts = cell.split("|")
+    row: dict[str, Any] = dict.fromkeys(heading.column.metrics, nan)
+    if len(texts) == len(heading.metrics):
+        try:
+            numbers = [parse_number(text, format_count) for text in texts]
+        except ValueError:
+            numbers = []
+        if numbers:
+            return row | dict(zip(heading.metrics, numbers, strict=True))
+    expected = "|".join(heading.metrics)
+    raise RowError(f"expected {expected} at {cell[:40]!r}, as in {NOT_RECORDED} or 12|15")

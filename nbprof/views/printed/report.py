@@ -1,0 +1,185 @@
+"""From a report's text to a View: find the table, read its rows, lay out the frame."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nbprof.errors import NbprofError
+from nbprof.views.printed.frame import make_view
+from nbprof.views.printed.legend import (
+    BEGINS,
+    Heading,
+    RowError,
+    legend_of_cells,
+    legend_of_doc,
+    parse_legend,
+)
+from nbprof.views.printed.op_rows import OpRows
+from nbprof.views.printed.tree_rows import ROOT, TreeRows, split_row
+from nbprof.views.printed.which import PROMPT, guessed, is_graph, named_above
+from nbprof.views.view import View
+
+ENDS = ("=====", "```", PROMPT)
+"""How lines begin that end a table, whatever it is."""
+CUT = "… and "
+"""How the line begins that nbprof writes below a report it had to cut."""
+LEFT_OUT = ("...", "…")
+
+NO_REPORT = (
+    "this is no report of tfprof: expected a line 'node name | …' with the names of its columns, "
+    "or a row '_TFProfRoot (…)'."
+)
+GUESSED = "the report does not say which view it is; its rows look like the {} view"
+
+
+def parse_report(report: str) -> View:
+    """Read a report; see `nbprof.parse_text`."""
+    lines = [line.rstrip("\r") for line in report.split("\n")]
+    _check_letters(lines)
+    table = _find(lines)
+    named = named_above(lines[: table.first])
+    rows = _read(table, named)
+    notes = [line.removeprefix("note: ") for line in lines[: table.first] if line[:6] == "note: "]
+    notes += [heading.note for heading in table.headings if heading.note]
+    notes += rows.notes
+    name = named or "op"
+    if isinstance(rows.kind, TreeRows) and named is None:
+        name = guessed(table.headings, rows.kind.rows, table.legend)
+        notes.append(GUESSED.format(name))
+    elif name == "scope" and is_graph(rows.kind.rows):
+        name = "graph"
+    return make_view(name, table.headings, rows.kind.rows, tuple(notes))
+
+
+def _check_letters(lines: Sequence[str]) -> None:
+    """Refuse what is no text: names are measured in bytes."""
+    for number, line in enumerate(lines, 1):
+        try:
+            line.encode(errors="surrogateescape")
+        except UnicodeEncodeError:
+            raise NbprofError(f"line {number}: expected text, found half a letter.") from None
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Where the table is and what it has."""
+
+    lines: Sequence[str]
+    """All lines of the report, with the indentation of the table taken off."""
+    first: int
+    """The line of the legend, or of the root where there is no legend."""
+    legend: str
+    headings: tuple[Heading, ...]
+
+
+def _find(lines: Sequence[str]) -> _Table:
+    """Find the legend, or the root of a tree without one."""
+    first = _first(lines, BEGINS)
+    if first is None:
+        first = _first(lines, ROOT)
+    if first is None:
+        raise NbprofError(NO_REPORT)
+    margin = lines[first][: len(lines[first]) - len(lines[first].lstrip(" "))]
+    lines = [line.removeprefix(margin) for line in lines]
+    line = lines[first]
+    if line.startswith(BEGINS):
+        return _Table(lines, first, line, parse_legend(line, first + 1))
+    if not line.startswith(f"{ROOT} (") and named_above(lines[:first]) == "op":
+        return _Table(lines, first, "", legend_of_doc(lines[:first]))
+    return _Table(lines, first, "", legend_of_cells(_cells_of_root(line, first + 1), first + 1))
+
+
+def _first(lines: Sequence[str], beginning: str) -> int | None:
+    found = (place for place, line in enumerate(lines) if line.lstrip(" ").startswith(beginning))
+    return next(found, None)
+
+
+def _cells_of_root(line: str, number: int) -> list[str]:
+    if line.rstrip() == ROOT:  # the op view of no nodes and no columns
+        return []
+    try:
+        name, cells = split_row(line)
+    except RowError as why:
+        raise _refused(number, line, f"{why}") from None
+    if name != ROOT:
+        raise _refused(number, line, "expected the root of a tree, or a legend above it")
+    return [cell for cell in cells if cell]
+
+
+@dataclass
+class _Read:
+    """The rows of a table, and what is to be said of them."""
+
+    kind: OpRows | TreeRows
+    notes: list[str]
+
+
+def _read(table: _Table, named: str | None) -> _Read:
+    """Read the rows until the table ends; a row that is damaged is no end."""
+    begin = table.first + bool(table.legend)
+    rest = [(begin + 1 + place, line) for place, line in enumerate(table.lines[begin:])]
+    is_tree = _is_tree(rest, named)
+    kind = TreeRows(table.headings) if is_tree else OpRows(table.headings)
+    notes: list[str] = []
+    blanks = 0
+    end = len(rest)
+    for place, (number, line) in enumerate(rest):
+        if not line.strip():
+            blanks += 1
+        elif line.strip() in LEFT_OUT:
+            notes.append(f"rows were left out of the report at its line {number}")
+        elif _is_over(kind, line, blanks) or not _taken(kind, line, number, blanks):
+            end = place
+            break
+        else:
+            blanks = 0
+    if is_tree and not kind.rows:
+        raise NbprofError(f"line {begin + 1}: expected the row '{ROOT} (…)' of a tree.")
+    notes += [line for _, line in rest[end : end + 1] if line.startswith(CUT)]
+    _check_rest(kind, rest[end:])
+    return _Read(kind, notes)
+
+
+def _is_tree(rest: Iterable[tuple[int, str]], named: str | None) -> bool:
+    if named:
+        return named != "op"
+    first = next((line for _, line in rest if line.strip()), "")
+    return first.startswith(f"{ROOT} (")
+
+
+def _is_over(kind: OpRows | TreeRows, line: str, blanks: int) -> bool:
+    if line.startswith((*ENDS, CUT, BEGINS)):
+        return True
+    return kind.ends(line) or bool(kind.rows and blanks and kind.blank_ends)
+
+
+def _taken(kind: OpRows | TreeRows, line: str, number: int, blanks: int) -> bool:
+    """Take a row; what is none ends the table if space is left above it."""
+    try:
+        kind.take(line)
+    except RowError as why:
+        if blanks >= kind.needed_blanks and kind.rows:
+            return False
+        raise _refused(number, line, f"{why}") from None
+    return True
+
+
+def _check_rest(kind: OpRows | TreeRows, rest: Sequence[tuple[int, str]]) -> None:
+    """Refuse a second report, and rows behind what was taken for the end: nothing may get lost."""
+    for number, line in rest:
+        if line.lstrip(" ").startswith((BEGINS, ROOT)):
+            raise NbprofError(f"line {number} begins a second report: expected one at a time.")
+        if kind.tells_rows and _is_row(kind, line):
+            raise _refused(number, line, f"expected no row behind line {rest[0][0]}, which is none")
+
+
+def _is_row(kind: OpRows | TreeRows, line: str) -> bool:
+    try:
+        kind.parse(line)
+    except RowError:
+        return False
+    return True
+
+
+def _refused(number: int, line: str, expected: str) -> NbprofError:
+    shown = line if len(line) <= 60 else line[:59] + "…"
+    return NbprofError(f"line {number} is no row of this report: {expected}; it is {shown!r}.")

@@ -1,0 +1,47 @@
+"""Input shapes: `0:1x17x17x768`, `1:unknown`, and the lines that the op view prints below a row."""
+
+import re
+from math import nan
+from typing import Any
+
+from nbprof.units import format_micros, parse_number
+from nbprof.views.printed.legend import RowError
+
+DETAIL = "input_type:"
+_COUNTS = re.compile(r"run\*([0-9]{1,18})\|defined\*([0-9]{1,18})\)\s*")
+
+
+def parse_shapes(cell: str) -> list[dict[str, Any]]:
+    """Read a cell of a tree; it has the shapes alone."""
+    shapes = _in_places(cell.split("|")) if cell else []
+    return [_entry(shapes, nan, nan, nan)] if shapes else []
+
+
+def parse_detail(line: str) -> dict[str, Any]:
+    """Read a line below a row of the op view."""
+    rest, mark, time = line.strip().removeprefix(DETAIL).rpartition("exec_time:")
+    listed, opened, counts = rest.rpartition("(")
+    found = _COUNTS.fullmatch(counts)
+    if not mark or not opened or not found:
+        raise RowError("expected '(run*N|defined*N)' and 'exec_time:' behind the shapes")
+    shapes = _in_places(listed.split(",")) if listed.strip() else []
+    try:
+        micros = parse_number(time.strip(), format_micros)
+    except ValueError as error:
+        raise RowError(f"{error}") from None
+    return _entry(shapes, int(found[1]), int(found[2]), micros)
+
+
+def _entry(shapes: list[str], runs: float, defined: float, micros: float) -> dict[str, Any]:
+    return {"shapes": shapes, "run_count": runs, "defined_count": defined, "micros": micros}
+
+
+def _in_places(cells: list[str]) -> list[str]:
+    """Take the places off, which count from 0."""
+    shapes = []
+    for place, cell in enumerate(cells):
+        number, colon, shape = cell.strip().partition(":")
+        if not colon or number != str(place):
+            raise RowError(f"expected the shape of input {place} at {cell.strip()[:40]!r}")
+        shapes.append(shape)
+    return shapes

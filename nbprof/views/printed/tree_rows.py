@@ -1,0 +1,130 @@
+"""Rows of tree views: two spaces for every level, a name, and the cells in the last parentheses."""
+
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from nbprof.units import NOT_RECORDED, parse_number
+from nbprof.views.printed.legend import RowError
+from nbprof.views.printed.shapes import parse_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbprof.views.printed.legend import Heading
+
+ROOT = "_TFProfRoot"
+NO_SELF = "--"
+NOT_IN_CODE = " N/A in code view"
+IN_VALUES = ("[", "]")
+"""How the lines of a variable's value begin, which stand below its row."""
+
+
+class TreeRows:
+    """The rows of a printed tree, read one by one."""
+
+    needed_blanks = 1
+    blank_ends = False
+
+    def __init__(self, headings: "Sequence[Heading]") -> None:
+        self._headings = list(headings)
+        self.rows: list[dict[str, Any]] = []
+        self._open: list[int] = []
+
+    @property
+    def tells_rows(self) -> bool:
+        """Tell whether a row can be told from other text: by its numbers."""
+        return any(heading.metrics for heading in self._headings)
+
+    def ends(self, line: str) -> bool:
+        """Tell whether this line cannot be of the table, whose rows are indented."""
+        return bool(self.rows) and not line.startswith((" ", *IN_VALUES))
+
+    def take(self, line: str) -> None:
+        """Read a line of the table and keep what it says."""
+        if line.startswith(IN_VALUES) and self.rows:
+            self.rows[-1].setdefault("tensor_value", []).append(line)
+            return
+        row = self.parse(line)
+        depth = row["depth"]
+        if not self.rows and (depth or row["name"] != ROOT):
+            raise RowError(f"expected the first row to be {ROOT}")
+        if depth > len(self._open) or (self.rows and not depth):
+            raise RowError(
+                f"expected 2 to {2 * len(self._open)} spaces before the name, not {2 * depth}"
+            )
+        del self._open[depth:]
+        row["parent"] = self._open[-1] if self._open else -1
+        self._open.append(len(self.rows))
+        self.rows.append(row)
+
+    def parse(self, line: str) -> dict[str, Any]:
+        """Read a row."""
+        name, cells = split_row(line)
+        indent = len(name) - len(name.lstrip(" "))
+        if indent % 2:
+            raise RowError(f"expected two spaces for every level, not {indent}")
+        row: dict[str, Any] = {"name": name[indent:], "depth": indent // 2, "accounted": True}
+        for heading in self._headings:
+            self._take_cells(row, heading, cells)
+        if cells and (self._headings or cells != [""]):
+            titles = ", ".join(heading.column.title for heading in self._headings)
+            raise RowError(f"expected no more cells than {titles or 'none'}")
+        row["accounted"] &= indent > 0
+        return row
+
+    def _take_cells(self, row: dict[str, Any], heading: "Heading", cells: list[str]) -> None:
+        """Take the cells of a column off the list; a device is not always there, nor a shape."""
+        name = heading.column.name
+        unit = heading.column.tree_unit
+        if name == "device":
+            behind = len(self._headings) - self._headings.index(heading)
+            row[name] = cells.pop(0) if len(cells) == behind else None
+            return
+        if name == "params":
+            has_shape = len(cells) > 1 and not cells[0].endswith(unit)
+            row["shape"] = cells.pop(0) if has_shape else ""
+        if not cells:
+            raise RowError(f"expected a cell for {heading.column.title}")
+        cell = cells.pop(0)
+        if cell == name + NOT_IN_CODE:
+            row |= {"counted": False, **_nothing(heading)}
+        elif name == "input_shapes":
+            row[name] = parse_shapes(cell)
+        elif not heading.metrics:
+            row[name] = cell
+        else:
+            _take_numbers(row, heading, cell)
+
+
+def split_row(line: str) -> tuple[str, list[str]]:
+    """Cut a row into its name, with the spaces before it, and its cells."""
+    name, opened, rest = line.rstrip().rpartition(" (")
+    if not opened or not rest.endswith(")"):
+        raise RowError("expected a name and its cells in parentheses")
+    return name, [cell.strip() for cell in rest[:-1].split(",")]
+
+
+def _nothing(heading: "Heading") -> dict[str, Any]:
+    if not heading.column.metrics:
+        return {heading.column.name: []}
+    metrics = heading.column.metrics
+    return dict.fromkeys((*metrics, *(f"total_{metric}" for metric in metrics)), nan)
+
+
+def _take_numbers(row: dict[str, Any], heading: "Heading", cell: str) -> None:
+    """Read `self/total`, or for counts two such pairs with a bar between them."""
+    column = heading.column
+    pairs = cell.removesuffix(column.tree_unit).split("|")
+    if not cell.endswith(column.tree_unit) or len(pairs) != len(heading.metrics):
+        raise RowError(f"expected {column.title} as self/total{column.tree_unit} at {cell[:40]!r}")
+    row |= _nothing(heading)
+    for metric, pair in zip(heading.metrics, pairs, strict=True):
+        own, _, total = pair.rpartition("/")
+        if total == "a":  # of `n/a`
+            own, total = own.removesuffix("n").removesuffix("/"), NOT_RECORDED
+        row["accounted"] &= own != NO_SELF
+        try:
+            row[f"total_{metric}"] = parse_number(total, column.format)
+            row[metric] = nan if own == NO_SELF else parse_number(own, column.format)
+        except ValueError as error:
+            raise RowError(f"expected {column.title} as self/total, and {error}") from None
