@@ -67,6 +67,12 @@ def _table(default: "Callable[[], pd.DataFrame] | None" = None) -> Any:
     return _Table(default)
 
 
+def _no_values() -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame({"node": pd.Series(dtype=int), "text": pd.Series(dtype=object)})
+
+
 def _no_allocator() -> "pd.DataFrame":
     import pandas as pd
 
@@ -106,6 +112,8 @@ class Profile:
     allocations: "pd.DataFrame"
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
+    values: "pd.DataFrame" = _table(_no_values)  # noqa: RUF009 a descriptor
+    """A row per variable that a checkpoint given with tfprof's inputs has: `node`, `text`."""
     allocator: "pd.DataFrame" = _table(_no_allocator)  # noqa: RUF009 a descriptor
     """What tfprof's inputs say of an accelerator's memory, as it was while an event ran: `event`,
     `kind`, `micros`, `bytes`. An entry is what the allocator had "in use", a "change" of what the

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nbprof.columns import COLUMNS
-from nbprof.magics import OWN_FLAGS
+from nbprof.line import OWN_FLAGS
 from nbprof.options import OPTIONS, ViewOptions
 
 TOP = Path(__file__).parents[1]

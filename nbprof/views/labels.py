@@ -53,10 +53,9 @@ class Labels:
 
     def _values(self) -> dict[int, str]:
         """Give the text of the value that a checkpoint has for a row's variable."""
-        if "value" not in self._profile.nodes:
-            return {}
-        texts = self._profile.nodes["value"].tolist()
-        return {row: texts[node] for row, node in self._pairs() if texts[node]}
+        values = self._profile.values
+        texts = dict(zip(values["node"].tolist(), values["text"], strict=True))
+        return {row: texts[node] for row, node in self._pairs() if node in texts}
 
     def _devices(self) -> dict[int, set[str]]:
         """Collect the devices of each row; nodes that never ran have an empty one, as in tfprof."""

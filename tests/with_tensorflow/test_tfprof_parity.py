@@ -4,6 +4,7 @@ A case that fails prints a program that repeats it; `tfprof_cases.shrink` makes 
 """
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,9 @@ pytestmark = pytest.mark.tensorflow
 pytest.importorskip("tensorflow")
 cases = pytest.importorskip("tfprof_cases")
 
+from google.protobuf import text_format  # noqa: E402
 from real_graphs import GRAPHS, real_graph  # noqa: E402
+from tensorflow.core.framework.graph_pb2 import GraphDef  # noqa: E402
 from tensorflow.core.protobuf.config_pb2 import RunMetadata  # noqa: E402
 from tfprof_by_hand import CRASHES, WORKED  # noqa: E402
 from tfprof_engine import DEFAULTS, Engine  # noqa: E402
@@ -125,6 +128,34 @@ def test_real_graphs_give_the_engines_text_and_numbers(engine, name, which):
         options = {**EVERYTHING, "order_by": order}
         case = cases.Case(graph, runs, op_log, which, options)
         agree(case, engine.ask(case))
+
+
+DATA = Path(__file__).parents[1] / "data" / "tfprof"
+
+
+def gpu_run(which, order="micros"):
+    """The inputs of a real run on a GPU; its graph is text."""
+    graph = text_format.Parse((DATA / "graph.pbtxt").read_text(encoding="utf-8"), GraphDef())
+    run, log = ((DATA / name).read_bytes() for name in ("run_meta", "tfprof_log"))
+    options = {**EVERYTHING, "order_by": order}
+    return cases.Case(graph.SerializeToString(), [(0, run)], log, which, options)
+
+
+@pytest.mark.parametrize("which", ["op", "scope", "graph"])
+def test_a_real_run_on_a_gpu_gives_the_engines_text_and_numbers(engine, which):
+    for order in ("name", "micros", "accelerator_micros", "bytes"):
+        case = gpu_run(which, order)
+        agree(case, engine.ask(case))
+
+
+@pytest.mark.parametrize("which", ["op", "scope", "graph"])
+def test_a_run_that_was_saved_and_loaded_prints_the_same(engine, which, tmp_path):
+    paths = [DATA / "graph.pbtxt", [DATA / "run_meta"], DATA / "tfprof_log"]
+    nbprof.load_tfprof(*paths).save(tmp_path / "gpu.nbprof")
+
+    loaded = nbprof.load(tmp_path / "gpu.nbprof").view(which, **{**DEFAULTS, **EVERYTHING})
+
+    assert report(loaded) == engine.ask(gpu_run(which, "name")).text
 
 
 @pytest.mark.parametrize("sentence", CRASHES)

@@ -12,6 +12,7 @@ from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.allocator import make_allocator
 from nbprof.ingest.tfprof.checkpoint import Checkpoint
 from nbprof.ingest.tfprof.inputs import NONE, TfprofInputs
+from nbprof.ingest.tfprof.values import value_table
 
 TRAINABLE = "_trainable_variables"
 CHECKPOINTED = "_checkpoint_variables"
@@ -43,6 +44,7 @@ def make_profile(inputs: TfprofInputs, what: str, checkpoint: Checkpoint | None 
         inputs=lazily(lambda: _inputs(inputs)),
         shapes=pd.DataFrame({"shapes": [()]}, dtype=object),
         allocations=_no_allocations(),
+        values=lazily(lambda: value_table(inputs.names, checkpoint)),
         allocator=lazily(lambda: make_allocator(inputs)),
         frames=lazily(lambda: _frames(inputs)),
         threads=_threads(inputs),
