@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "nbprof"
 
-SHELVES = {"columns", "options", "units", "errors", "file_format"}
+SHELVES = {"columns", "options", "units", "errors", "file_format", "protos"}
 MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "units": set(),
     "errors": set(),
     "file_format": set(),
+    "protos": {"protos"},
     "cell": set(),
     "run": {"capture.trace", "ingest", "_profile", "cell"},
     "files": {"ingest", "_profile"},

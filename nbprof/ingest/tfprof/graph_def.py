@@ -14,8 +14,9 @@ import numpy as np
 
 from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.tfprof.repeated import last_of_runs, owners, tag
-from nbprof.ingest.tfprof.texts import Texts
+from nbprof.ingest.tfprof.texts import field_texts, span_texts
 from nbprof.ingest.wire import FIXED32, VARINT, Buffer, Fields, Ints, Mask, Spans, scan
+from nbprof.protos.texts import Texts
 
 GRAPH_NODE = tag(1)
 
@@ -145,10 +146,10 @@ def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
     fields = scan(buffer, nodes)
     inputs = fields.messages(NODE_INPUT)
     return GraphDef(
-        name=Texts.of_field(fields, NODE_NAME, count, data),
-        op=Texts.of_field(fields, NODE_OP, count, data),
-        device=Texts.of_field(fields, NODE_DEVICE, count, data),
-        inputs=Inputs(owners(inputs), count_up(owners(inputs)), Texts.of_spans(inputs, data)),
+        name=field_texts(fields, NODE_NAME, count, data),
+        op=field_texts(fields, NODE_OP, count, data),
+        device=field_texts(fields, NODE_DEVICE, count, data),
+        inputs=Inputs(owners(inputs), count_up(owners(inputs)), span_texts(inputs, data)),
         _buffer=buffer,
         _entries=fields.messages(NODE_ATTR),
     )
@@ -166,9 +167,9 @@ def _read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
     count = len(entries)
     return Attributes(
         node=owners(entries),
-        name=Texts.of_field(fields, ENTRY_KEY, count, buffer.data),
-        value=Texts.of_field(fields, ENTRY_VALUE, count, buffer.data),
-        entry=Texts.of_spans(entries, buffer.data),
+        name=field_texts(fields, ENTRY_KEY, count, buffer.data),
+        value=field_texts(fields, ENTRY_VALUE, count, buffer.data),
+        entry=span_texts(entries, buffer.data),
     )
 
 

@@ -1,0 +1,1 @@
+"""The file in which tfprof saves a profile, a ProfileProto."""
