@@ -72,8 +72,9 @@ class Profile:
 
     nodes: "pd.DataFrame"
     """A row per node: `name`, `op_type`, `device`, `types` (further ones, as tfprof has them),
-    `float_ops` (of one run, in tfprof's inputs), and for variables, which stand last and never run,
-    `shape`, `params`, `trainable` and `layer`, a row of that table."""
+    `data_format` (empty: none), `float_ops` (of one run, in tfprof's inputs), and for variables,
+    which stand last and never run, `shape`, `params`, `trainable` and `layer`, a row of that
+    table."""
     events: "pd.DataFrame"
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
@@ -198,9 +199,12 @@ class Profile:
             own_file.write_profile(self, file)
 
     def export(self, path: "str | os.PathLike[str]") -> None:
-        """Write the profile for another program, by suffix: `.trace.json` or `.trace.json.gz`.
+        """Write the profile for another program, by suffix.
 
-        Both are the timeline that Perfetto and chrome://tracing open.
+        `.trace.json` and `.trace.json.gz` are the timeline that Perfetto and chrome://tracing open.
+        `.tfprof` is a profile as tfprof saves it, which tfprof and `nbprof.load` open: nodes, times
+        in whole µs, memory, parameters and one call stack per node; what it has no place for is
+        left out (nbprof/export/saved_profile/__init__.py lists it).
         """
         from nbprof import export
 

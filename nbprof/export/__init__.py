@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from nbprof.errors import NbprofError
-from nbprof.export import chrome_trace, whole_file
+from nbprof.export import chrome_trace, saved_profile, whole_file
 
 if TYPE_CHECKING:
     import os
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EXPORTERS: "dict[str, Callable[[Profile, BinaryIO], None]]" = {
     ".trace.json": chrome_trace.write,
     ".trace.json.gz": chrome_trace.write_gzip,
+    ".tfprof": saved_profile.write,
 }
 """What a Profile can be exported to, by the end of the file's name."""
 

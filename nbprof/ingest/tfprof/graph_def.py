@@ -120,7 +120,7 @@ class GraphDef:
     @cached_property
     def attributes(self) -> Attributes:
         """All attributes, undecoded."""
-        return _read_attributes(self._buffer, self._entries)
+        return read_attributes(self._buffer, self._entries)
 
     @cached_property
     def shape(self) -> Shapes:
@@ -135,7 +135,7 @@ class GraphDef:
     @cached_property
     def data_format(self) -> dict[int, bytes]:
         """The attribute `data_format` by the row of the node, where it is a text."""
-        return _read_data_format(self._buffer, self.attributes)
+        return read_data_format(self._buffer, self.attributes)
 
 
 def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
@@ -162,7 +162,8 @@ def count_up(row: Ints) -> Ints:
     return np.arange(len(row)) - np.repeat(start, np.diff(np.append(start, len(row))))
 
 
-def _read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
+def read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
+    """Read the entries of the nodes' maps from name to AttrValue."""
     fields = scan(buffer, entries)
     count = len(entries)
     return Attributes(
@@ -222,7 +223,8 @@ def read_shapes(buffer: Buffer, shapes: Spans, output: Ints) -> Shapes:
     )
 
 
-def _read_data_format(buffer: Buffer, attributes: Attributes) -> dict[int, bytes]:
+def read_data_format(buffer: Buffer, attributes: Attributes) -> dict[int, bytes]:
+    """Read the attribute `data_format` of each node that has it, where it is a text."""
     kind, _ = _read_values(buffer, attributes, b"data_format")
     texts = kind.where(VALUE_TEXT)
     return dict(zip(texts.row.tolist(), texts.payloads(buffer.data), strict=True))
