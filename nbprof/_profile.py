@@ -188,6 +188,16 @@ class Profile:
 
         return memory.live_at_peak(self)
 
+    def advise(self) -> "pd.DataFrame":
+        """Say what to change, the most severe first: `check`, `severity`, `message`, `rows`.
+
+        `severity` is high, medium, low or info; `rows` are names as they stand in the views. What
+        does not apply is not said.
+        """
+        from nbprof.views import advise
+
+        return advise.advise(self)
+
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write everything into a file of nbprof's own, which `nbprof.load` reads.
 
