@@ -2,19 +2,19 @@
 
 import textwrap
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbprof.display.html import STYLE
 
-if TYPE_CHECKING:
-    import pandas as pd
+Frame = Any
+"""What `profile.advise()` gives; this room does not know pandas."""
 
 NOTHING = "no advice: nothing stands out in this profile"
 WIDTH = 100
 INDENT = "    "
 
 
-def report(advice: "pd.DataFrame") -> str:
+def report(advice: Frame) -> str:
     """Write what `profile.advise()` gave as text, a paragraph each."""
     if not len(advice):
         return f"{NOTHING}\n"
@@ -39,7 +39,7 @@ def _wrapped(text: str) -> list[str]:
     )
 
 
-def html_report(advice: "pd.DataFrame") -> str:
+def html_report(advice: Frame) -> str:
     """Write what `profile.advise()` gave as one HTML fragment without scripts."""
     if not len(advice):
         return f'<div class="nbprof">{STYLE}<p>{escape(NOTHING)}</p></div>'

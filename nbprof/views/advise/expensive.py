@@ -35,7 +35,7 @@ def expensive_op_types(profile: "Profile") -> list[Advice]:
         return []
     rows = op.view(profile, _options(LISTED, 1)).frame.head(LISTED)
     if not profile.recording.tfprof:
-        rows = _dominant(rows)
+        rows = _dominant(rows, profile.recording.wall_ns / 1e3)
     if not len(rows):
         return []
     texts = [
@@ -46,11 +46,10 @@ def expensive_op_types(profile: "Profile") -> list[Advice]:
     return [Advice("expensive op types", "info", message, tuple(rows["name"]))]
 
 
-def _dominant(rows: pd.DataFrame) -> pd.DataFrame:
-    share, micros = rows["micros_percent"], rows["micros"]
-    total = micros * 100 / share.where(share > 0)
-    dominant = share >= threshold("dominant_percent")
-    return rows[dominant & (total >= threshold("dominant_micros"))]
+def _dominant(rows: pd.DataFrame, wall: float) -> pd.DataFrame:
+    of_ops = rows["micros_percent"] >= threshold("dominant_percent")
+    of_wall = rows["micros"] >= threshold("dominant_wall_percent") * wall / 100
+    return rows[of_ops & of_wall]
 
 
 def _times(row: dict[Any, Any], kind: str = "") -> str:

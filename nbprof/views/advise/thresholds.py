@@ -16,7 +16,7 @@ THRESHOLDS = {
     "line_micros": Threshold(1000, "tfprof's least time of a line"),
     "line_depth": Threshold(3, "tfprof goes so many lines down"),
     "dominant_percent": Threshold(50, "one op type takes more than all others together"),
-    "dominant_micros": Threshold(10_000, "below 10 ms of op time shares are noise"),
+    "dominant_wall_percent": Threshold(20, "where ops take little time, other advice is due"),
     "good_utilization": Threshold(0.5, "tfprof calls less than half low"),
     "poor_utilization": Threshold(0.2, "tfprof's second step: the device idles 4/5 of the time"),
     "retraces": Threshold(3, "tf.function relaxes shapes after one or two traces, Keras has two"),
