@@ -73,7 +73,8 @@ def _no_values() -> "pd.DataFrame":
     return pd.DataFrame({"node": pd.Series(dtype=int), "text": pd.Series(dtype=object)})
 
 
-def _no_allocator() -> "pd.DataFrame":
+def no_allocator() -> "pd.DataFrame":
+    """Give the empty table of accelerators' memory."""
     import pandas as pd
 
     columns = {"event": "int64", "kind": "object", "micros": "int64", "bytes": "int64"}
@@ -91,8 +92,9 @@ class Profile:
 
     nodes: "pd.DataFrame"
     """A row per node: `name`, `op_type`, `device`, `types` (further ones, as tfprof has them),
-    `float_ops` (of one run, in tfprof's inputs), and for variables, which stand last and never run,
-    `shape`, `params`, `trainable` and `layer`, a row of that table."""
+    `data_format` (empty: none), `float_ops` (of one run, in tfprof's inputs), and for variables,
+    which stand last and never run, `shape`, `params`, `trainable` and `layer`, a row of that
+    table."""
     events: "pd.DataFrame"
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
@@ -114,7 +116,7 @@ class Profile:
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
     values: "pd.DataFrame" = _table(_no_values)  # noqa: RUF009 a descriptor
     """A row per variable that a checkpoint given with tfprof's inputs has: `node`, `text`."""
-    allocator: "pd.DataFrame" = _table(_no_allocator)  # noqa: RUF009 a descriptor
+    allocator: "pd.DataFrame" = _table(no_allocator)  # noqa: RUF009 a descriptor
     """What tfprof's inputs say of an accelerator's memory, as it was while an event ran: `event`,
     `kind`, `micros`, `bytes`. An entry is what the allocator had "in use", a "change" of what the
     event's node held, or what the node kept for good, "persistent"."""
@@ -223,6 +225,16 @@ class Profile:
 
         return memory.live_at_peak(self)
 
+    def advise(self) -> "pd.DataFrame":
+        """Say what to change, the most severe first: `check`, `severity`, `message`, `rows`.
+
+        `severity` is high, medium, low or info; `rows` are names as they stand in the views. What
+        does not apply is not said.
+        """
+        from nbprof.views import advise
+
+        return advise.advise(self)
+
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write everything into a file of nbprof's own, which `nbprof.load` reads.
 
@@ -237,7 +249,10 @@ class Profile:
         """Write the profile for another program, by suffix.
 
         `.trace.json` and `.trace.json.gz` are the timeline that Perfetto and chrome://tracing open,
-        `.pb.gz` is the time of each line of Python for pprof.
+        `.pb.gz` is the time of each line of Python for pprof. `.tfprof` is a profile as tfprof
+        saves it, which tfprof and `nbprof.load` open: nodes, times in whole µs, memory, parameters
+        and one call stack per node; what it has no place for is left out
+        (nbprof/export/saved_profile/__init__.py lists it).
         """
         from nbprof import export
 

@@ -34,7 +34,24 @@ def _read_own_file(path: Path) -> "Profile":
     return read_own_file(path)
 
 
-KINDS = (Kind("nbprof's own files (made by profile.save)", _is_own_file, _read_own_file),)
+def _is_saved_profile(_: Path, head: bytes) -> bool:
+    from nbprof.ingest.tfprof.recognise import looks_like_saved_profile
+
+    return looks_like_saved_profile(head)
+
+
+def _read_saved_profile(path: Path) -> "Profile":
+    from nbprof.ingest.tfprof.profile import make_profile
+    from nbprof.ingest.tfprof.profile_proto import read_profile_proto
+    from nbprof.ingest.tfprof.saved_inputs import SavedInputs
+
+    return make_profile(SavedInputs(read_profile_proto(_read(path), str(path))), path.name)
+
+
+KINDS = (
+    Kind("nbprof's own files (made by profile.save)", _is_own_file, _read_own_file),
+    Kind("tfprof's saved profiles", _is_saved_profile, _read_saved_profile),
+)
 """The first that recognises a file reads it."""
 
 
@@ -61,11 +78,13 @@ def load(
 
 
 def _read_head(path: Path) -> bytes:
+    return b"" if path.is_dir() else _read(path, HEAD)
+
+
+def _read(path: Path, size: int = -1) -> bytes:
     try:
-        if path.is_dir():
-            return b""
         with path.open("rb") as file:
-            return file.read(HEAD)
+            return file.read(size)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise NbprofError(f"{path} cannot be read: {reason}.") from error

@@ -104,7 +104,8 @@ class NbprofMagics(Magics):
         from IPython.display import display
 
         if request.word == ADVISE:
-            return self._advise(profile, request)
+            self._advise(profile, request)
+            return
         view = profile.view(request.word, request.options)
         if request.name:
             self.shell.user_ns[request.name] = view
@@ -117,6 +118,18 @@ class NbprofMagics(Magics):
                 request.text_file.write_text(view.text, encoding="utf-8")
             except OSError as error:
                 sys.stderr.write(f"-T could not write {request.text_file}: {error.strerror}.\n")
+
+    def _advise(self, profile: "Profile", request: Request) -> None:
+        from IPython.display import display
+
+        from nbprof.display import advice
+
+        given = profile.advise()
+        if request.name:
+            self.shell.user_ns[request.name] = given
+        if not request.quiet:
+            faces = {"text/plain": advice.report(given), "text/html": advice.html_report(given)}
+            display(faces, raw=True)
 
 
 def _or_usage_error(function: Callable[..., Any], *arguments: Any) -> Any:

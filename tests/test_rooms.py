@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "nbprof"
 
-SHELVES = {"columns", "options", "units", "errors", "file_format"}
+SHELVES = {"columns", "options", "units", "errors", "file_format", "protos"}
 MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
@@ -21,13 +21,14 @@ MAY_IMPORT = {
     "units": set(),
     "errors": set(),
     "file_format": set(),
+    "protos": {"protos"},
     "cell": set(),
     "run": {"capture.trace", "capture.interrupts", "capture.capture", "ingest", "_profile", "cell"},
     "files": {"ingest", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},
     "printed_report": {"views"},
     "line": set(),
-    "magics": {"cell", "files", "line", "run", "views", "_profile"},
+    "magics": {"cell", "display.advice", "files", "line", "run", "_profile"},
     "__init__": {"run", "files", "magics", "printed_report", "tfprof_inputs"},
 }
 LATE_DOORS = {

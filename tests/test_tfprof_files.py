@@ -11,17 +11,18 @@ import pytest
 from xspace_bytes import fixed32, number, payload, varint
 
 from nbprof.errors import NbprofError
+from nbprof.export.saved_profile.profile_proto import write_profile_proto
 from nbprof.ingest import lanes, wire
 from nbprof.ingest.tfprof.checkpoint import read_checkpoint, read_index
 from nbprof.ingest.tfprof.checksum import masked_checksum
 from nbprof.ingest.tfprof.graph_def import read_graph_def
 from nbprof.ingest.tfprof.op_log import read_op_log
-from nbprof.ingest.tfprof.profile_proto import read_profile_proto, write_profile_proto
+from nbprof.ingest.tfprof.profile_proto import read_profile_proto
 from nbprof.ingest.tfprof.run_metadata import read_run_metadata
 from nbprof.ingest.tfprof.snappy import decompress
 from nbprof.ingest.tfprof.sorted_table import MAGIC
 from nbprof.ingest.tfprof.text_format import looks_like_text, to_binary
-from nbprof.ingest.tfprof.texts import Texts
+from nbprof.protos.texts import Texts
 
 DATA = Path(__file__).parent / "data" / "tfprof"
 

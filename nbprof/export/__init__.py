@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from nbprof.errors import NbprofError
-from nbprof.export import chrome_trace, pprof, whole_file
+from nbprof.export import chrome_trace, pprof, saved_profile, whole_file
 
 if TYPE_CHECKING:
     import os
@@ -16,6 +16,7 @@ EXPORTERS: "dict[str, Callable[[Profile, BinaryIO], None]]" = {
     ".trace.json": chrome_trace.write,
     ".trace.json.gz": chrome_trace.write_gzip,
     ".pb.gz": pprof.write_micros,
+    ".tfprof": saved_profile.write,
 }
 """What a Profile can be exported to, by the end of the file's name."""
 

@@ -48,6 +48,8 @@ class _Function:
     """`{node: the nodes or arguments that make its inputs}`."""
     devices: dict[str, str]
     """`{node: where it was asked to run}`, as far as that was asked for."""
+    formats: dict[str, str]
+    """`{node: the order of its dimensions}`, such as `NHWC`, for those that have one."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,11 @@ class Functions:
         body = self._body(function)
         return body.devices.get(node, "") if body else ""
 
+    def data_format(self, function: str, node: str) -> str:
+        """Give the order of a node's dimensions, such as `NHWC`, or an empty text."""
+        body = self._body(function)
+        return body.formats.get(node, "") if body else ""
+
     def inputs(self, function: str, node: str) -> tuple[str, ...]:
         """Name the nodes that make a node's inputs."""
         body = self._body(function)
@@ -239,6 +246,11 @@ def _read_function(message: Any) -> _Function:
         {node.name: node.op for node in message.node_def},
         {node.name: tuple(map(_source, node.input)) for node in message.node_def if node.input},
         {node.name: node.device for node in message.node_def if node.device},
+        {
+            node.name: node.attr["data_format"].s.decode("utf-8", "replace")
+            for node in message.node_def
+            if "data_format" in node.attr
+        },
     )
 
 

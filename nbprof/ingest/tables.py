@@ -30,7 +30,12 @@ MEMORY = ("bytes", "peak_bytes", "residual_bytes")
 
 
 def node_table(
-    runs: Runs, resolved: list[Resolved], devices: list[str], model: Model, placed: Placed
+    runs: Runs,
+    resolved: list[Resolved],
+    devices: list[str],
+    formats: list[str],
+    model: Model,
+    placed: Placed,
 ) -> pd.DataFrame:
     """Name the nodes as the functions that define them do; variables stand behind them."""
     names = tell_apart([(node.owner, node.node) for node in resolved])
@@ -44,6 +49,7 @@ def node_table(
                 *(variable.op_type for variable in variables),
             ],
             "device": [*devices, *([""] * len(variables))],
+            "data_format": [*formats, *([""] * len(variables))],
             "shape": [*([""] * len(names)), *(_spell(variable.dims) for variable in variables)],
         },
         dtype=object,

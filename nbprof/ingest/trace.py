@@ -54,10 +54,11 @@ def read(capture: "Capture") -> Profile:
     read = variables.read_bytes(resolved)
     shaped = find_shapes(host, runs, resolved, functions, allocations, log, dispatch, read)
     devices = find_devices(space, runs, resolved, functions)
+    formats = [functions.data_format(place.function, place.origin) for place in resolved]
     origin_ns = began_ns - capture.start_ns
     lines, thread = np.unique(runs.line, return_inverse=True)
     made: dict[str, Any] = {
-        "nodes": tables.node_table(runs, resolved, devices, model, placed),
+        "nodes": tables.node_table(runs, resolved, devices, formats, model, placed),
         "layers": tables.layer_table(placed),
         "inputs": lambda: tables.input_table(resolved, functions),
         "shapes": tables.shape_table(shaped.distinct),

@@ -11,11 +11,12 @@ from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from random_messages import fill
 
+from nbprof.export.saved_profile.profile_proto import write_profile_proto
 from nbprof.ingest import wire
 from nbprof.ingest.tfprof.checkpoint import read_checkpoint
 from nbprof.ingest.tfprof.graph_def import read_graph_def
 from nbprof.ingest.tfprof.op_log import read_op_log
-from nbprof.ingest.tfprof.profile_proto import read_profile_proto, write_profile_proto
+from nbprof.ingest.tfprof.profile_proto import read_profile_proto
 from nbprof.ingest.tfprof.run_metadata import read_run_metadata
 from nbprof.ingest.tfprof.schema import Field, enums, messages
 from nbprof.ingest.tfprof.text_format import to_binary

@@ -14,8 +14,9 @@ import numpy as np
 
 from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.tfprof.repeated import last_of_runs, owners, tag
-from nbprof.ingest.tfprof.texts import Texts
+from nbprof.ingest.tfprof.texts import field_texts, span_texts
 from nbprof.ingest.wire import FIXED32, VARINT, Buffer, Fields, Ints, Mask, Spans, scan
+from nbprof.protos.texts import Texts
 
 GRAPH_NODE = tag(1)
 
@@ -119,7 +120,7 @@ class GraphDef:
     @cached_property
     def attributes(self) -> Attributes:
         """All attributes, undecoded."""
-        return _read_attributes(self._buffer, self._entries)
+        return read_attributes(self._buffer, self._entries)
 
     @cached_property
     def shape(self) -> Shapes:
@@ -134,7 +135,7 @@ class GraphDef:
     @cached_property
     def data_format(self) -> dict[int, bytes]:
         """The attribute `data_format` by the row of the node, where it is a text."""
-        return _read_data_format(self._buffer, self.attributes)
+        return read_data_format(self._buffer, self.attributes)
 
 
 def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
@@ -145,10 +146,10 @@ def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
     fields = scan(buffer, nodes)
     inputs = fields.messages(NODE_INPUT)
     return GraphDef(
-        name=Texts.of_field(fields, NODE_NAME, count, data),
-        op=Texts.of_field(fields, NODE_OP, count, data),
-        device=Texts.of_field(fields, NODE_DEVICE, count, data),
-        inputs=Inputs(owners(inputs), count_up(owners(inputs)), Texts.of_spans(inputs, data)),
+        name=field_texts(fields, NODE_NAME, count, data),
+        op=field_texts(fields, NODE_OP, count, data),
+        device=field_texts(fields, NODE_DEVICE, count, data),
+        inputs=Inputs(owners(inputs), count_up(owners(inputs)), span_texts(inputs, data)),
         _buffer=buffer,
         _entries=fields.messages(NODE_ATTR),
     )
@@ -161,14 +162,15 @@ def count_up(row: Ints) -> Ints:
     return np.arange(len(row)) - np.repeat(start, np.diff(np.append(start, len(row))))
 
 
-def _read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
+def read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
+    """Read the entries of the nodes' maps from name to AttrValue."""
     fields = scan(buffer, entries)
     count = len(entries)
     return Attributes(
         node=owners(entries),
-        name=Texts.of_field(fields, ENTRY_KEY, count, buffer.data),
-        value=Texts.of_field(fields, ENTRY_VALUE, count, buffer.data),
-        entry=Texts.of_spans(entries, buffer.data),
+        name=field_texts(fields, ENTRY_KEY, count, buffer.data),
+        value=field_texts(fields, ENTRY_VALUE, count, buffer.data),
+        entry=span_texts(entries, buffer.data),
     )
 
 
@@ -221,7 +223,8 @@ def read_shapes(buffer: Buffer, shapes: Spans, output: Ints) -> Shapes:
     )
 
 
-def _read_data_format(buffer: Buffer, attributes: Attributes) -> dict[int, bytes]:
+def read_data_format(buffer: Buffer, attributes: Attributes) -> dict[int, bytes]:
+    """Read the attribute `data_format` of each node that has it, where it is a text."""
     kind, _ = _read_values(buffer, attributes, b"data_format")
     texts = kind.where(VALUE_TEXT)
     return dict(zip(texts.row.tolist(), texts.payloads(buffer.data), strict=True))

@@ -7,45 +7,21 @@ decorates nodes that are known by then.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.graph_def import GraphDef, Shapes
 from nbprof.ingest.tfprof.op_log import OpLog
 from nbprof.ingest.tfprof.run_metadata import RunMetadata
+from nbprof.ingest.tfprof.source import NONE, Dims, Records, check_times
 from nbprof.ingest.wire import Ints, Mask
+from nbprof.protos.saved_profile import Traces
 
 CANONICAL = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.DOTALL)
 STREAMS = "stream:all"
 NOT_NODES = frozenset(("RecvTensor", "_SOURCE"))
 NO_NODE = "MEMCPY"
-
-NONE = -1
-LATEST = 9_000_000_000_000_000
-"""The latest time in µs that fits in ns."""
-
-
-@dataclass(frozen=True, eq=False)
-class Records:
-    """What ran, a row per record of a step, those that tfprof drops left out."""
-
-    node: Ints
-    step: Ints
-    device: Ints
-    """A row of the devices."""
-    start: Ints
-    """In µs; 0 where the record has no start and adds nothing."""
-    micros: Ints
-    is_run: Mask
-    """Whether it is on the node's own device; only those have memory."""
-    accelerator: Mask
-    bytes: Ints
-    peak_bytes: Ints
-    residual_bytes: Ints
-    output_bytes: Ints
 
 
 class TfprofInputs:
@@ -125,11 +101,12 @@ class TfprofInputs:
         own = self.device_of_node
         start = joined(run.all_start_micros for _, run in self._runs)
         timed = start > 0
-        _check_times(start)
+        check_times(start)
         end = joined(run.op_end_rel_micros for _, run in self._runs)
         on_accelerator = accelerator[device] & timed
         is_run = canonical[device] & ~accelerator[device] & timed
-        micros = np.where(is_run | on_accelerator, np.where(end == 0, 1, end), 0)
+        duration = np.where(timed, np.where(end == 0, 1, end), 0)
+        micros = np.where(is_run | on_accelerator, duration, 0)
         # A node without a device counts what was held on a device without a name.
         nameless = np.array([not name for name in self.devices], dtype=bool)
         holds = is_run | (nameless[device] & timed & (np.append(own, NONE)[node] == NONE))
@@ -141,6 +118,7 @@ class TfprofInputs:
             device=device[kept],
             start=np.where(timed, start, 0)[kept],
             micros=micros[kept],
+            duration=duration[kept],
             is_run=is_run[kept],
             accelerator=on_accelerator[kept],
             **memory,
@@ -255,24 +233,28 @@ class TfprofInputs:
         return list(zip(nodes.tolist(), entries[first].tolist(), strict=True))
 
     @property
-    def log(self) -> OpLog | None:
-        """The log."""
-        return self._log
+    def traces(self) -> Traces | None:
+        """The call stacks of the log, if there is one."""
+        return None if self._log is None else self._log.traces
 
-    def shapes(self) -> list[tuple[int, ...]]:
+    def texts(self) -> dict[int, str]:
+        """The texts that the call stacks mean by number."""
+        return {} if self._log is None else self._log.id_to_string.lookup()
+
+    def shapes(self) -> list[Dims]:
         """The own shape of each node, as tfprof has it: empty where there is none."""
         return self._by_node(self.graph.shape)
 
-    def first_outputs(self) -> list[tuple[int, ...]]:
-        """The shape of the first output of each node, empty where it is not known."""
+    def _first_outputs(self) -> list[Dims]:
+        """Give the shape of the first output of each node, empty where it is not known."""
         outputs = self.graph.output_shapes
         first = np.flatnonzero(outputs.output == 0)
         return self._by_node(outputs, first)
 
-    def _by_node(self, shapes: Shapes, rows: Ints | None = None) -> list[tuple[int, ...]]:
+    def _by_node(self, shapes: Shapes, rows: Ints | None = None) -> list[Dims]:
         row_of_place = np.full(len(self.graph), NONE)
         row_of_place[self._first] = np.arange(len(self._first))
-        found: list[tuple[int, ...]] = [()] * len(self._row)
+        found: list[Dims] = [()] * len(self._row)
         chosen = np.arange(len(shapes)) if rows is None else rows
         dims = shapes.dims.tolist()
         columns = (shapes.node, shapes.start, shapes.rank, shapes.unknown_rank)
@@ -282,8 +264,23 @@ class TfprofInputs:
                 found[row] = tuple(dims[start : start + rank]) or (1,)
         return found
 
-    def edges(self) -> tuple[Ints, Ints, Ints]:
-        """Give consumer, place among its inputs and producer (NONE: unknown) of each input."""
+    def data_formats(self) -> list[str]:
+        """The attribute `data_format` of each node, empty where there is none."""
+        of_place = self.graph.data_format
+        found = [""] * len(self._row)
+        if of_place:
+            for row, place in enumerate(self._first.tolist()):
+                found[row] = of_place.get(place, b"").decode(errors="replace")
+        return found
+
+    @property
+    def misses_streams(self) -> bool:
+        """Tell whether a GPU was used whose streams are not in the records."""
+        gpus = [name for name in self.devices if "gpu" in name]
+        return bool(gpus) and not any(STREAMS in name for name in gpus)
+
+    def edges(self) -> tuple[Ints, Ints, Ints, list[Dims]]:
+        """Give consumer, place, producer (NONE: unknown) and shape of each input."""
         inputs = self.graph.inputs
         row_of_place = np.full(len(self.graph), NONE)
         row_of_place[self._first] = np.arange(len(self._first))
@@ -295,15 +292,12 @@ class TfprofInputs:
         }
         source = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
         kept = node != NONE
-        return node[kept], inputs.position[kept], source[kept]
+        first = [*self._first_outputs(), ()]  # the last for those from nowhere
+        shapes = [first[row] for row in source[kept].tolist()]
+        return node[kept], inputs.position[kept], source[kept], shapes
 
 
 def joined(parts: Iterable[Ints]) -> Ints:
     """Put columns one behind the other."""
     listed = [*parts]
     return np.concatenate(listed) if listed else np.zeros(0, dtype=np.int64)
-
-
-def _check_times(start: Ints) -> None:
-    if len(start) and int(start.max()) > LATEST:
-        raise NbprofError(f"a record of the run metadata starts at {int(start.max())} µs: no time.")

@@ -9,9 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from nbprof.ingest.lanes import Inner, scan_long
-from nbprof.ingest.tfprof.repeated import each_position, int32, owners, tag
-from nbprof.ingest.tfprof.texts import Texts
+from nbprof.ingest.tfprof.repeated import int32, owners, tag
+from nbprof.ingest.tfprof.texts import field_texts, span_texts
 from nbprof.ingest.wire import VARINT, Buffer, Ints, Mask, Spans, scan
+from nbprof.protos.arrays import each_position
+from nbprof.protos.saved_profile import StringTable, Traces
+from nbprof.protos.texts import Texts
 
 LOG_ENTRY = tag(1)
 LOG_STRING = tag(2)
@@ -36,34 +39,6 @@ TRIED = 200
 
 MAP_KEY = tag(1, VARINT)
 MAP_TEXT = tag(2)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Traces:
-    """The frames of call stacks: by owner, outermost first. Texts are ids of a string table."""
-
-    owner: Ints
-    """The entry or node whose stack it is."""
-    file_id: Ints
-    lineno: Ints
-    function_id: Ints
-    line_id: Ints
-    func_start_line: Ints
-
-    def __len__(self) -> int:
-        return len(self.owner)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class StringTable:
-    """Texts by id, in file order; of an id that is there twice the last counts."""
-
-    id: Ints
-    text: Texts
-
-    def lookup(self) -> dict[int, str]:
-        """Make a dictionary of the table."""
-        return dict(zip(self.id.tolist(), self.text.strings(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +79,11 @@ def read_op_log(data: bytes, source: str = "op log") -> OpLog:
     has_code = np.zeros(count, np.bool_)
     has_code[code.row] = True
     return OpLog(
-        name=Texts.of_field(fields, ENTRY_NAME, count, data),
+        name=field_texts(fields, ENTRY_NAME, count, data),
         float_ops=fields.numbers(ENTRY_FLOAT_OPS, count),
         has_code=has_code,
         type_entry=owners(types),
-        type_name=Texts.of_spans(types, data),
+        type_name=span_texts(types, data),
         id_to_string=read_string_table(buffer, top.messages(LOG_STRING)),
         _buffer=buffer,
         _code=code,
@@ -138,7 +113,7 @@ def _distinct(buffer: Buffer, code: Spans) -> tuple[Spans, Ints]:
 
     Ops made by one line in a loop share their stack, and to compare bytes is cheaper than to read.
     """
-    stacks = Texts.of_spans(code, buffer.data)
+    stacks = span_texts(code, buffer.data)
     tried = stacks.take(np.arange(0, len(code), max(1, len(code) // TRIED))).raw()
     if len(set(tried)) > len(tried) / 2:
         return code, np.arange(len(code))
@@ -155,5 +130,5 @@ def read_string_table(buffer: Buffer, entries: Spans) -> StringTable:
     fields = scan(buffer, entries)
     return StringTable(
         fields.numbers(MAP_KEY, len(entries)),
-        Texts.of_field(fields, MAP_TEXT, len(entries), buffer.data),
+        field_texts(fields, MAP_TEXT, len(entries), buffer.data),
     )

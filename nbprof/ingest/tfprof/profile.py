@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nbprof._profile import Profile, Recording, lazily
+from nbprof._profile import Profile, Recording, lazily, no_allocator
 from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.allocator import make_allocator
 from nbprof.ingest.tfprof.checkpoint import Checkpoint
-from nbprof.ingest.tfprof.inputs import NONE, TfprofInputs
+from nbprof.ingest.tfprof.source import NONE, Dims, Source
 from nbprof.ingest.tfprof.values import value_table
 
 TRAINABLE = "_trainable_variables"
 CHECKPOINTED = "_checkpoint_variables"
 
-Dims = tuple[int, ...]
+NO_STREAMS = (
+    "a GPU was used, but the run metadata has no records of its streams: accelerator times are "
+    "missing (was CUPTI found?)"
+)
 
 
 def spell(dims: Dims) -> str:
@@ -31,10 +34,9 @@ def _each_once(function: Callable[[Dims], Any], shapes: list[Dims]) -> list[Any]
     return list(map(known.__getitem__, shapes))
 
 
-def make_profile(inputs: TfprofInputs, what: str, checkpoint: Checkpoint | None = None) -> Profile:
+def make_profile(inputs: Source, what: str, checkpoint: Checkpoint | None = None) -> Profile:
     """Make the Profile of a graph, its runs and its log."""
     saved = frozenset(checkpoint.variables) if checkpoint is not None else frozenset[str]()
-    runs = len(set(inputs.steps))
     how = f"tfprof's inputs, {len(inputs.names):,} nodes"
     notes = () if inputs.steps else ("no run metadata: nothing is known of time and memory",)
     return Profile(
@@ -45,18 +47,25 @@ def make_profile(inputs: TfprofInputs, what: str, checkpoint: Checkpoint | None 
         shapes=pd.DataFrame({"shapes": [()]}, dtype=object),
         allocations=_no_allocations(),
         values=lazily(lambda: value_table(inputs.names, checkpoint)),
-        allocator=lazily(lambda: make_allocator(inputs)),
+        allocator=lazily(lambda: _allocator(inputs)),
         frames=lazily(lambda: _frames(inputs)),
         threads=_threads(inputs),
         steps=_steps(inputs),
         traces=_no_traces(),
         spent=pd.DataFrame({"category": [], "ns": []}),
         recording=Recording(what, how, 0, 0, tfprof=True, has_stacks=inputs.has_traces),
-        notes=(*notes, *_missing_stream(inputs)) if runs else notes,
+        notes=(*notes, NO_STREAMS) if inputs.misses_streams else notes,
     )
 
 
-def _nodes(inputs: TfprofInputs, saved: frozenset[str]) -> pd.DataFrame:
+def _allocator(inputs: Source) -> pd.DataFrame:
+    """Give what runs say of accelerators' memory; a saved profile is not read for it."""
+    if isinstance(inputs, TfprofInputs):
+        return make_allocator(inputs)
+    return no_allocator()
+
+
+def _nodes(inputs: Source, saved: frozenset[str]) -> pd.DataFrame:
     names, shapes = inputs.names, inputs.shapes()
     own = inputs.device_of_node.tolist()
     devices = [inputs.devices[device] if device != NONE else "" for device in own]
@@ -77,6 +86,7 @@ def _nodes(inputs: TfprofInputs, saved: frozenset[str]) -> pd.DataFrame:
             "layer": np.zeros(len(names), dtype=np.int32),
             "types": pd.Series(types, dtype=object),
             "float_ops": inputs.float_ops.astype(np.float64),
+            "data_format": pd.Series(inputs.data_formats(), dtype=object),
         }
     )
 
@@ -86,7 +96,7 @@ def _elements(dims: Dims) -> float:
     return float(prod(dims)) if dims and min(dims) >= 0 else 0.0
 
 
-def _events(inputs: TfprofInputs) -> pd.DataFrame:
+def _events(inputs: Source) -> pd.DataFrame:
     records = inputs.records
     count = len(records.node)
     return pd.DataFrame(
@@ -95,7 +105,7 @@ def _events(inputs: TfprofInputs) -> pd.DataFrame:
             "step": records.step,
             "thread": records.device.astype(np.int32),
             "start_ns": records.start * 1000,
-            "duration_ns": records.micros * 1000,
+            "duration_ns": records.duration * 1000,
             "self_ns": records.micros * 1000,
             "is_run": records.is_run,
             "accelerator": records.accelerator,
@@ -113,28 +123,26 @@ def _events(inputs: TfprofInputs) -> pd.DataFrame:
     )
 
 
-def _inputs(inputs: TfprofInputs) -> pd.DataFrame:
-    node, position, source = inputs.edges()
-    texts = [text or "unknown" for text in _each_once(spell, inputs.first_outputs())] + ["unknown"]
+def _inputs(inputs: Source) -> pd.DataFrame:
+    node, position, source, shapes = inputs.edges()
     return pd.DataFrame(
         {
             "node": node,
             "position": position,
             "source": source,
-            "shape": pd.Series([texts[row] for row in source.tolist()], dtype=object),
+            "shape": pd.Series([spell(dims) or "unknown" for dims in shapes], dtype=object),
         }
     )
 
 
-def _frames(inputs: TfprofInputs) -> pd.DataFrame:
+def _frames(inputs: Source) -> pd.DataFrame:
     """List the frames of all stacks; the stack of a node has the node's number."""
-    log = inputs.log
+    traces = inputs.traces
     columns = ["stack", "file", "line", "function", "source", "framework", "function_line"]
-    if log is None:
+    if traces is None:
         return pd.DataFrame(columns=columns).astype({"framework": bool})
     node_of_entry = {entry: node for node, entry in inputs.stack_entries()}
-    traces = log.traces
-    texts = log.id_to_string.lookup()
+    texts = inputs.texts()
     rows: list[tuple[Any, ...]] = []
     fields = (traces.owner, traces.file_id, traces.lineno, traces.function_id, traces.line_id)
     numbers = (field.tolist() for field in (*fields, traces.func_start_line))
@@ -164,12 +172,12 @@ def _text(texts: dict[int, str], number: int) -> str:
     return texts[number]
 
 
-def _threads(inputs: TfprofInputs) -> pd.DataFrame:
+def _threads(inputs: Source) -> pd.DataFrame:
     devices = pd.Series(inputs.devices, dtype=object)
     return pd.DataFrame({"name": devices, "device": devices})
 
 
-def _steps(inputs: TfprofInputs) -> pd.DataFrame:
+def _steps(inputs: Source) -> pd.DataFrame:
     records = inputs.records
     timed = records.start > 0
     found = []
@@ -180,16 +188,6 @@ def _steps(inputs: TfprofInputs) -> pd.DataFrame:
         began, ended = (int(start.min()), int(end.max())) if len(start) else (0, 0)
         found.append((step, float(began), float(ended - began), "Session.run", False))
     return pd.DataFrame(found, columns=["step", "start_micros", "micros", "function", "traced"])
-
-
-def _missing_stream(inputs: TfprofInputs) -> tuple[str, ...]:
-    gpus = [name for name in inputs.devices if "gpu" in name]
-    if not gpus or any("stream:all" in name for name in gpus):
-        return ()
-    return (
-        "a GPU was used, but the run metadata has no records of its streams: accelerator times "
-        "are missing (was CUPTI found?)",
-    )
 
 
 def _no_allocations() -> pd.DataFrame:

@@ -4,10 +4,7 @@ What `wire.scan` gives are rows and spans; the readers of tfprof's files sum up,
 them with the functions below.
 """
 
-from itertools import pairwise
-
 import numpy as np
-import numpy.typing as npt
 
 from nbprof.ingest.wire import (
     LENGTH,
@@ -15,19 +12,14 @@ from nbprof.ingest.wire import (
     Buffer,
     Fields,
     Ints,
-    Positions,
     Spans,
     Words,
     scan,
     varints,
 )
-
-Letters = npt.NDArray[np.uint8]
+from nbprof.protos.arrays import Letters, each_position
 
 LONGEST_VARINT = 10
-
-GATHERED = 1 << 20
-"""About so many bytes are copied at once."""
 
 
 def tag(number: int, wire_type: int = LENGTH) -> int:
@@ -107,31 +99,9 @@ def _varints_at(letters: Letters, starts: Ints) -> Words:
     return value
 
 
-def each_position(begin: Positions, size: Positions) -> Ints:
-    """Give every position in all the spans, one span after the other."""
-    begin, size = begin.astype(np.int64), size.astype(np.int64)
-    before = np.cumsum(size) - size
-    where: Ints = np.arange(int(size.sum())) + np.repeat(begin - before, size)
-    return where
-
-
 def owners(spans: Spans) -> Ints:
     """Give the message of the level above to which each belongs."""
     return spans.row.astype(np.int64)
-
-
-def gather(letters: Letters, begin: Positions, size: Positions) -> Letters:
-    """Copy the bytes of all the spans, one span after the other."""
-    until = np.append(0, np.cumsum(size.astype(np.int64)))
-    if len(begin) and (begin == begin[0] + until[:-1]).all():
-        return letters[begin[0] : begin[0] + until[-1]]
-    copied = np.empty(until[-1], np.uint8)
-    # In parts, for the position of a byte takes eight times its room.
-    borders = np.searchsorted(until, np.arange(0, int(until[-1]) + GATHERED, GATHERED))
-    for first, last in pairwise(np.unique(np.minimum(borders, len(size))).tolist()):
-        where = each_position(begin[first:last], size[first:last])
-        copied[until[first] : until[last]] = letters[where]
-    return copied
 
 
 def int32(values: Ints) -> Ints:

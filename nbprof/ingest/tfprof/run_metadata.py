@@ -13,8 +13,9 @@ import numpy as np
 
 from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.tfprof.repeated import int32, owners, scan_merged, sums, tag
-from nbprof.ingest.tfprof.texts import Texts
+from nbprof.ingest.tfprof.texts import field_texts
 from nbprof.ingest.wire import VARINT, Buffer, Fields, Ints, Mask, Spans, Words, scan
+from nbprof.protos.texts import Texts
 
 RUN_STEP_STATS = tag(1)
 
@@ -146,9 +147,9 @@ def read_run_metadata(data: bytes, source: str = "run metadata") -> RunMetadata:
     fields = scan(buffer, records)
     return RunMetadata(
         has_step_stats=len(step_stats) > 0,
-        devices=Texts.of_field(in_devices, DEVICE_NAME, len(devices), data),
+        devices=field_texts(in_devices, DEVICE_NAME, len(devices), data),
         device=owners(records),
-        node_name=Texts.of_field(fields, RECORD_NODE_NAME, count, data),
+        node_name=field_texts(fields, RECORD_NODE_NAME, count, data),
         all_start_micros=fields.numbers(RECORD_ALL_START, count),
         op_end_rel_micros=fields.numbers(RECORD_OP_END, count),
         _parts=_Parts(
@@ -195,7 +196,7 @@ class _Parts:
     def is_accelerator(self) -> Mask:
         """Whether each of the allocators is the accelerator's."""
         count = len(self.memory)
-        names = Texts.of_field(self.in_memory, MEMORY_ALLOCATOR, count, self.buffer.data)
+        names = field_texts(self.in_memory, MEMORY_ALLOCATOR, count, self.buffer.data)
         return names.contain(ACCELERATOR_ALLOCATOR)
 
 

@@ -1,17 +1,22 @@
 """Write protobuf messages of one kind side by side, from numpy columns.
 
-The counterpart of `wire.scan`. A field of many messages is a `Written`: for each message that has
-it, its row and its bytes. `assemble` puts the fields of each message together, and what it makes
-is a column of texts again, ready to be a field of the messages above.
+The counterpart of `ingest/wire.py`. A field of many messages is a `Written`: for each message that
+has it, its row and its bytes. `assemble` puts the fields of each message together, and what it
+makes is a column of texts again, ready to be a field of the messages above.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from nbprof.ingest.tfprof.repeated import Letters, gather
-from nbprof.ingest.tfprof.texts import Texts
-from nbprof.ingest.wire import BLOCK, LENGTH, VARINT, Ints, Mask, Words
+from nbprof.protos.arrays import Ints, Letters, Mask, Words, gather
+from nbprof.protos.texts import Texts
+
+VARINT, LENGTH = 0, 2
+"""The wire types of numbers, and of texts and messages."""
+
+BLOCK = 1 << 14
+"""So many numbers are written at once."""
 
 GROUPS = np.arange(0, 70, 7, dtype=np.uint64)
 """Where the groups of 7 bits begin of which a varint is made."""

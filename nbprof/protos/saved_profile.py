@@ -1,4 +1,4 @@
-"""What tfprof saves, as columns: the value which `profile_proto` reads and writes.
+"""What tfprof saves, as columns: the value which `ingest` reads and `export` writes.
 
 Tables belong together by row numbers: `owner` is the row of the node, exec, device or memory
 record above, and ascends. Of a map, each table has all entries in file order; should a key be there
@@ -7,9 +7,36 @@ twice, the last counts.
 
 from dataclasses import dataclass
 
-from nbprof.ingest.tfprof.op_log import StringTable, Traces
-from nbprof.ingest.tfprof.texts import Texts
-from nbprof.ingest.wire import Ints, Mask, Words
+from nbprof.protos.arrays import Ints, Mask, Words
+from nbprof.protos.texts import Texts
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Traces:
+    """The frames of call stacks: by owner, outermost first. Texts are ids of a string table."""
+
+    owner: Ints
+    """The entry or node whose stack it is."""
+    file_id: Ints
+    lineno: Ints
+    function_id: Ints
+    line_id: Ints
+    func_start_line: Ints
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StringTable:
+    """Texts by id, in file order; of an id that is there twice the last counts."""
+
+    id: Ints
+    text: Texts
+
+    def lookup(self) -> dict[int, str]:
+        """Make a dictionary of the table."""
+        return dict(zip(self.id.tolist(), self.text.strings(), strict=True))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

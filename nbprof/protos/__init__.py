@@ -1,0 +1,1 @@
+"""The values and words of protobuf files which `ingest` reads and `export` writes."""

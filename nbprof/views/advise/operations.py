@@ -1,0 +1,93 @@
+"""Ops that have faster sisters: tfprof's OperationChecker, and ops that could be fused."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.units import format_micros
+from nbprof.views.advise.advice import Advice, first_rows
+from nbprof.views.advise.thresholds import threshold
+from nbprof.views.measure import measure, nodes_as_members
+
+if TYPE_CHECKING:
+    from nbprof._profile import Profile
+
+BATCH_NORM = "BatchNorm"
+FUSED_BATCH_NORM = ("FusedBatchNorm", "_FusedBatchNorm")
+FUSIBLE = ("MatMul", "Conv2D", "DepthwiseConv2dNative")
+BIASES = ("BiasAdd", "BiasAddV1")
+ACTIVATIONS = ("Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid")
+
+
+def batch_norm(profile: "Profile") -> list[Advice]:
+    """Find a batch norm made of single ops; tfprof also scolds the newer fused ones, V2 and V3."""
+    nodes = profile.nodes
+    named = [name for name in nodes["name"] if BATCH_NORM in name]
+    if not named or any(op_type.startswith(FUSED_BATCH_NORM) for op_type in nodes["op_type"]):
+        return []
+    message = (
+        f"{len(named)} nodes are named {BATCH_NORM}, and none is the fused op. Use "
+        "tf.keras.layers.BatchNormalization, or tf.compat.v1.nn.fused_batch_norm: one op instead "
+        "of many."
+    )
+    return [Advice("unfused batch norm", "medium", message, first_rows(named))]
+
+
+def data_format(profile: "Profile") -> list[Advice]:
+    """Find ops on a GPU whose channels stand last."""
+    nodes = profile.nodes
+    if "data_format" not in nodes:
+        return []
+    on_gpu = nodes["device"].map(lambda name: "gpu" in name.lower()).to_numpy(dtype=bool)
+    chosen = on_gpu & (nodes["data_format"] == "NHWC").to_numpy(dtype=bool)
+    if not chosen.any():
+        return []
+    micros = _micros(profile)[chosen].sum()
+    message = (
+        f"{int(chosen.sum())} nodes on a GPU have the data format NHWC ({format_micros(micros)}). "
+        'Try NCHW (data_format="channels_first"): in float32 most GPUs are faster with it.'
+    )
+    return [Advice("NHWC on a GPU", "low", message, first_rows(nodes["name"][chosen]))]
+
+
+def unfused(profile: "Profile") -> list[Advice]:
+    """Find biases and activations that ran apart from the MatMul or Conv2D before them."""
+    micros = _micros(profile)
+    apart = _apart(profile)
+    total, spent = micros.sum(), micros[apart].sum()
+    percent = 100 * spent / max(total, 1e-10)
+    if not len(apart) or percent < threshold("unfused_percent"):
+        return []
+    message = (
+        f"{len(apart)} biases and activations ran apart from the {' or '.join(FUSIBLE[:2])} before "
+        f"them: {format_micros(spent)}, {percent:.2f}% of the op time. Let TensorFlow fuse them: "
+        "leave its remapping optimizer on, or compile with tf.function(jit_compile=True)."
+    )
+    names = profile.nodes["name"].to_numpy(dtype=object)[apart]
+    return [Advice("unfused ops", "low", message, first_rows(names))]
+
+
+def _apart(profile: "Profile") -> npt.NDArray[np.intp]:
+    """Give the nodes that ran and could have been part of the one that feeds them, which ran too.
+
+    A value that is taken more than once, by its gradient for instance, cannot be fused away.
+    """
+    inputs = profile.inputs
+    op_type = profile.nodes["op_type"].to_numpy(dtype=object)
+    ran = np.zeros(len(op_type) + 1, dtype=bool)
+    ran[profile.events["node"].to_numpy()[profile.events["is_run"].to_numpy()]] = True
+    ran[-1] = False
+    uses = inputs["source"].value_counts()
+    found: set[int] = set()
+    for heads, tails in ((FUSIBLE, BIASES), (BIASES, ACTIVATIONS)):
+        fed = inputs[(inputs["source"] >= 0) & (inputs["position"] == 0)]
+        for node, source in zip(fed["node"].tolist(), fed["source"].tolist(), strict=True):
+            fits = op_type[source] in heads and op_type[node] in tails
+            if fits and ran[node] and ran[source] and uses[source] == 1:
+                found.add(node)
+    return np.array(sorted(found), dtype=np.intp)
+
+
+def _micros(profile: "Profile") -> npt.NDArray[np.float64]:
+    return measure(profile, None, nodes_as_members(profile))["micros"]
