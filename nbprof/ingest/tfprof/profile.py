@@ -11,6 +11,7 @@ from nbprof._profile import Profile, Recording, lazily, no_allocator
 from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.allocator import make_allocator
 from nbprof.ingest.tfprof.checkpoint import Checkpoint
+from nbprof.ingest.tfprof.inputs import TfprofInputs
 from nbprof.ingest.tfprof.source import NONE, Dims, Source
 from nbprof.ingest.tfprof.values import value_table
 
