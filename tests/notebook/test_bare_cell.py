@@ -427,7 +427,7 @@ def test_a_step_that_is_not_there_is_a_sentence_and_costs_the_cell_nothing(run):
     assert profiled.value == "'still there'"
     assert profiled.error is None
     assert again.error == "UsageError"
-    assert "there is no step 99; steps are only 0, -1 or all." in again.traceback
+    assert "there is no step 99; steps are 0, -1 or all." in again.traceback
     assert "Fill" in run("%tfprof").report
 
 
