@@ -296,7 +296,7 @@ def test_the_compressed_file_holds_the_same(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.json", "x", "x.trace.json.bz2", "x.pb"])
 def test_another_suffix_is_refused_with_what_there_is(tmp_path, name):
-    with pytest.raises(NbprofError, match=r"\.trace\.json or \.trace\.json\.gz\.$"):
+    with pytest.raises(NbprofError, match=r"\.trace\.json or \.trace\.json\.gz or "):
         profile(node("a")).export(tmp_path / name)
 
     assert list(tmp_path.iterdir()) == []
