@@ -47,7 +47,7 @@ def html_report(advice: Frame) -> str:
         f'<div class="nbprof">{STYLE}',
         '<div class="nbprof-rows" role="region" tabindex="0" aria-label="advice">',
         "<table><thead><tr>",
-        *(f'<th scope="col">{name}</th>' for name in ("severity", "check", "message", "rows")),
+        *map(_heading, ("severity", "check", "message", "rows")),
         "</tr></thead><tbody>",
         *(_table_row(row) for row in advice.to_dict("records")),
         "</tbody></table></div></div>",
@@ -55,11 +55,15 @@ def html_report(advice: Frame) -> str:
     return "\n".join(lines)
 
 
+def _heading(name: str) -> str:
+    return f'<th scope="col" style="text-align:left;max-width:none">{name}</th>'
+
+
 def _table_row(row: dict[Any, Any]) -> str:
     names = "<br>".join(f"<code>{escape(name)}</code>" for name in row["rows"])
     cells = (
         f"<td><b>{escape(row['severity'])}</b></td>",
-        f"<td>{escape(row['check'])}</td>",
+        f'<td style="text-align:left">{escape(row["check"])}</td>',
         f'<td style="text-align:left;white-space:normal">{escape(row["message"])}</td>',
         f'<td style="text-align:left">{names}</td>',
     )

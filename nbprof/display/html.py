@@ -75,7 +75,8 @@ def _row(view: "View", row: dict[Any, Any]) -> str:
     tops = view.frame.iloc[0]
     cells = (_tree_cell(column, row, tops) for column in view.columns)
     indent = "&nbsp;" * 4 * row["depth"]
-    short = row["name"] if view.name == "code" else row["name"].rpartition("/")[2]
+    # Below a scope its name goes without saying; below a line, or a node's user, nothing does.
+    short = row["name"] if view.name in ("code", "graph") else row["name"].rpartition("/")[2]
     beside = f" <small><code>{escape(row['source'])}</code></small>" if row.get("source") else ""
     beside += f" <small>{escape(row['kind'])}</small>" if row.get("kind") else ""
     name = f"{indent}{escape(short)}{beside}"
