@@ -14,7 +14,8 @@ from pathlib import Path
 SIZES = (1_000, 10_000, 100_000)
 OURS_ALONE = 1_000_000
 VIEWS = ("op", "scope")
-OPS = ("MatMul", "Conv2D", "Relu", "Add", "VariableV2", "Identity", "Const", "Mul")
+OPS = {"Mul": 2, "Sub": 2, "Relu": 1, "AddV2": 2, "VariableV2": 0, "Identity": 1, "Neg": 1}
+"""Op types and how many inputs they have, for TensorFlow must be able to build the graph."""
 FRAMES, TEXTS = 8, 400
 
 
@@ -33,13 +34,17 @@ def inputs(count):
         log.id_to_string[number] = f"/home/u/file{number}.py"
     for number in range(count):
         name = f"tower_{number % 4}/layer_{number // 100}/block_{number // 10}/op_{number}"
-        node = graph.node.add(name=name, op=OPS[number % len(OPS)])
-        for _ in range(min(number, 2)):
+        node = graph.node.add(
+            name=name, op=list(OPS)[number % len(OPS)] if number else "VariableV2"
+        )
+        for _ in range(OPS[node.op]):
             node.input.append(graph.node[chance.randrange(max(0, number - 50), number)].name)
-        node.attr["T"].type = 1
         node.attr["_output_shapes"].list.shape.add().dim.add(size=64)
         if node.op == "VariableV2":
+            node.attr["dtype"].type = 1
             node.attr["shape"].shape.dim.add(size=64)
+        else:
+            node.attr["T"].type = 1
         record = device.node_stats.add(node_name=name, op_end_rel_micros=chance.randrange(100))
         record.all_start_micros = 1_500_000_000_000_000 + 10 * number
         record.memory.add(allocator_name="cpu", total_bytes=chance.randrange(10_000), peak_bytes=9)
@@ -110,7 +115,7 @@ def measure(way, view, count):
     """Time one way in this process."""
     given = inputs(count)
     ask = WAYS[way](view)
-    ask(*inputs(10))
+    ask(*inputs(20))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     taken = []
     for _ in range(5 if count <= 10_000 else 1):

@@ -22,7 +22,7 @@ from tensorflow.core.protobuf.config_pb2 import RunMetadata  # noqa: E402
 from tfprof_by_hand import CRASHES, WORKED  # noqa: E402
 from tfprof_engine import DEFAULTS, Engine  # noqa: E402
 
-ROUNDS, CASES_A_ROUND = 20, 110
+ROUNDS, CASES_A_ROUND = 20, 115
 
 METRICS = {
     "micros": "exec_micros",
@@ -107,7 +107,7 @@ def test_random_cases_give_the_engines_text_and_numbers(engine, round_):
     seeds = range(round_ * CASES_A_ROUND, (round_ + 1) * CASES_A_ROUND)
     fair = [case for case in map(cases.case, seeds) if is_fair(case)]
 
-    assert len(fair) > 0.8 * CASES_A_ROUND
+    assert len(fair) >= 100  # two thousand in all
     for case, answer in zip(fair, engine.ask_all(fair), strict=True):
         agree(case, answer)
 
@@ -141,7 +141,7 @@ def gpu_run(which, order="micros"):
     return cases.Case(graph.SerializeToString(), [(0, run)], log, which, options)
 
 
-@pytest.mark.parametrize("which", ["op", "scope", "graph"])
+@pytest.mark.parametrize("which", cases.VIEWS)
 def test_a_real_run_on_a_gpu_gives_the_engines_text_and_numbers(engine, which):
     for order in ("name", "micros", "accelerator_micros", "bytes"):
         case = gpu_run(which, order)
