@@ -237,8 +237,24 @@ def test_the_code_for_those_who_come_from_the_v1_profiler_runs(shell, tmp_path, 
     assert (tmp_path / "model.pb.gz").stat().st_size
 
 
-def test_the_table_of_the_builder_has_each_of_its_methods():
+@pytest.mark.tensorflow
+def test_the_tables_have_every_method_of_the_builder():
+    tf = pytest.importorskip("tensorflow")
     text = (DOCS / "coming-from-v1-profiler.md").read_text(encoding="utf-8")
 
+    methods = {name for name in dir(tf.compat.v1.profiler.ProfileOptionBuilder) if name[0] != "_"}
+    assert {name for name in methods if f"{name}(" not in text} == set()
     assert all(f'preset="{name}"' in text for name in PRESETS)
-    assert all(name in text for name in ("with_max_depth", "with_node_names", "with_pprof_output"))
+
+
+def test_what_reports_are_said_to_say_they_can_say():
+    text = (DOCS / "why-is-this-empty.md").read_text(encoding="utf-8")
+    code = "".join(file.read_text(encoding="utf-8") for file in (TOP / "nbprof").rglob("*.py"))
+    code = re.sub(r'"\s*\n\s*f?"', "", code)  # texts that go over several lines
+
+    first_table = re.search(r"## The whole report.*?\n\n(.*?)\n\n", text, re.S)[1]
+    said = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\|([^|]+)\|", first_table, re.M)))
+    said += re.findall(r"(?:note:?|error:) `([^`]+)`", text)
+    parts = [part.strip() for words in said for part in re.split("…| N$", words) if part.strip()]
+    assert len(parts) > 15
+    assert [part for part in parts if part not in code] == []
