@@ -15,7 +15,13 @@ from nbprof.options import OPTIONS, PRESETS, ViewOptions, check_output, lookup, 
 MAGIC = "tfprof"
 VIEWS = ("op", "scope", "graph", "code", "layer")
 ADVISE, SET, HELP = "advise", "set", "help"
-WORDS = (*VIEWS, ADVISE, SET, HELP)
+COMMANDS = {
+    ADVISE: ("", "say what could be better"),
+    SET: ("[options]", "keep options for later lines; set reset forgets them"),
+    HELP: ("", "print this help"),
+}
+"""The words that are no views: what may follow, and what they do."""
+WORDS = (*VIEWS, *COMMANDS)
 """What a line may begin with."""
 RESET = "reset"
 NOT_YET = ("explore",)
@@ -169,8 +175,10 @@ def help_text() -> str:
         "",
         f"    %%{MAGIC} [{' | '.join(VIEWS)}] [options]     profile the cell below",
         f"    %{MAGIC}  [{' | '.join(VIEWS)}] [options]     view the last profile, run nothing",
-        f"    %{MAGIC}  advise                            say what could be better",
-        f"    %{MAGIC}  set [options]                     keep options for later lines; set reset",
+        *(
+            f"    %{MAGIC}  {f'{word} {after}':<36}{does}"
+            for word, (after, does) in COMMANDS.items()
+        ),
         "",
         "The cell runs as if bare; the report is shown after it. Options, with one dash or two:",
         "",

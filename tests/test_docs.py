@@ -1,20 +1,47 @@
 """Pages kept by hand where a table in the code says the same are compared with that table."""
 
+import json
 import re
+import runpy
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
+import nbprof
 from nbprof.columns import COLUMNS
-from nbprof.line import OWN_FLAGS
-from nbprof.options import OPTIONS, ViewOptions
+from nbprof.display.text import DOC
+from nbprof.line import COMMANDS, OWN_FLAGS, VIEWS, WORDS
+from nbprof.options import OPTIONS, OUTPUTS, PRESETS, ViewOptions
 
 TOP = Path(__file__).parents[1]
 DOCS = TOP / "docs"
+VIEW_PAGES = [DOCS / "views" / f"{view}.md" for view in VIEWS]
+MAKE_EXAMPLES = DOCS / "make_examples.py"
+examples = runpy.run_path(str(MAKE_EXAMPLES))["examples"]
 
 
 def cell(text):
     return text.replace("|", "\\|")
+
+
+def code(text):
+    """Set a text as code in a table, where GitHub and mkdocs do not agree on a bar in backticks."""
+    return f"<code>{text.replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
+
+
+def spell(options):
+    """Write options as they are typed."""
+    words = []
+    for name, value in options.items():
+        if value is True:
+            words.append(f"-{name}")
+        else:
+            words.append(f"-{name} {','.join(value) if isinstance(value, tuple) else value}")
+    return " ".join(words)
 
 
 def columns_page():
@@ -38,10 +65,25 @@ def columns_page():
         lines.append(f"| `{column.name}` | {cell(column.title)} | {metrics} | {help_} |")
     lines += [
         "",
-        "In the `op` view a time `m` also has `m_percent`, the row's own share, and "
-        "`m_accumulated_percent`, the share of",
-        "the row and all rows below it. In tree views every metric `m` also has `total_m`, with "
-        "everything below the row.",
+        "In the `op` view a metric `m`, but for the counts, also has `m_percent`, the row's own "
+        "share, and",
+        "`m_accumulated_percent`, the share of the row and all rows below it. In tree views every "
+        "metric `m` also has",
+        "`total_m`, with everything below the row. Variables of a profiled cell are rows only "
+        "where `params` is named, in",
+        "`-select`, `-order_by` or `-min_params`.",
+        "",
+        "## Words",
+        "",
+        "A line of `%%tfprof` or `%tfprof` begins with one of these; without any it is `op`.",
+        "",
+        "| word | what it does |",
+        "|---|---|",
+        *(f"| [`{view}`](views/{view}.md) | {cell(DOC[view])} |" for view in VIEWS),
+        *(
+            f"| {code(f'{word} {after}'.strip())} | {cell(does)} |"
+            for word, (after, does) in COMMANDS.items()
+        ),
         "",
         "## Options",
         "",
@@ -52,7 +94,7 @@ def columns_page():
         "| option | meaning |",
         "|---|---|",
         *(
-            f"| `{f'-{name} {option.value}'}` | {cell(option.help)} |"
+            f"| {code(f'-{name} {option.value}')} | {cell(option.help)} |"
             for name, option in OPTIONS.items()
         ),
         "",
@@ -64,6 +106,14 @@ def columns_page():
             f"| `{f'-{name} {value}'.strip()}` | {text} |"
             for name, (value, text) in OWN_FLAGS.items()
         ),
+        "",
+        "## Presets",
+        "",
+        "`-preset NAME`, or `profile.view(..., preset=NAME)`. Further options change the preset's.",
+        "",
+        "| preset | is |",
+        "|---|---|",
+        *(f"| `{name}` | `{spell(options)}` |" for name, options in PRESETS.items()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -77,7 +127,9 @@ def test_the_page_of_columns_says_what_the_code_says(request):
 
 
 @pytest.mark.parametrize(
-    "page", [TOP / "README.md", TOP / "CONTRIBUTING.md", *DOCS.glob("*.md")], ids=lambda p: p.name
+    "page",
+    [TOP / "README.md", TOP / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))],
+    ids=lambda p: p.name,
 )
 def test_links_between_pages_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
@@ -92,3 +144,117 @@ def test_every_file_the_architecture_names_is_there():
     there = {file.name for file in (TOP / "nbprof").rglob("*.py")}
     there |= {file.name for file in (TOP / "tests").rglob("*.py")}
     assert {name.rpartition("/")[2] for name in named} <= there | {"utils.py"}
+
+
+def test_the_generated_page_has_every_word_option_preset_and_column():
+    text = (DOCS / "columns.md").read_text(encoding="utf-8")
+
+    code = re.findall(r"(?:`|<code>)([^`<]+)", text)
+    typed = {word.lstrip("-") for words in code for word in words.split()}
+    assert {*COLUMNS, *WORDS, *OPTIONS, *OWN_FLAGS, *PRESETS} <= typed
+    assert all(output in text for output in OUTPUTS)
+
+
+def test_every_page_is_in_the_navigation():
+    named = re.findall(r": (\S+\.md)$", (DOCS / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+
+    assert sorted(named) == sorted(
+        str(page.relative_to(DOCS).as_posix()) for page in DOCS.rglob("*.md")
+    )
+
+
+@pytest.mark.parametrize("page", VIEW_PAGES, ids=lambda page: page.stem)
+def test_the_page_of_a_view_shows_reports_of_that_view(page):
+    shown = examples(page)
+
+    assert shown
+    for line, text in shown:
+        assert line.split()[1] == page.stem
+        assert len(nbprof.parse_text(text).frame) > 1
+
+
+@pytest.mark.tensorflow
+def test_the_examples_are_what_the_program_gives():
+    pytest.importorskip("tensorflow")
+    shown = dict(example for page in VIEW_PAGES for example in examples(page))
+
+    made = subprocess.run(
+        [sys.executable, MAKE_EXAMPLES, "--print", *shown],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+
+    for line, (names, text) in json.loads(made.stdout.splitlines()[-1]).items():
+        there, anew = nbprof.parse_text(shown[line]).frame, nbprof.parse_text(text).frame
+        assert shown[line].splitlines()[0] == text.splitlines()[0]
+        assert list(there.columns) == list(anew.columns)
+        # Which rows a threshold of time hides is another each time.
+        assert set(there["name"]) <= set(names), line
+
+
+def test_the_program_on_the_page_is_the_one_that_ran():
+    text = (DOCS / "views" / "index.md").read_text(encoding="utf-8")
+    program = runpy.run_path(str(MAKE_EXAMPLES))
+
+    assert f"```python\n{program['PREPARE']}```" in text
+    assert f"```python\n%%tfprof\n{program['PROFILED']}```" in text
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    for file in (TOP / "tests" / "data" / "tfprof").iterdir():
+        shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    InteractiveShell.clear_instance()
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()
+
+
+def run_page(shell, name):
+    text = (DOCS / name).read_text(encoding="utf-8")
+    cells = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    assert len(cells) > 4
+    for cell in cells:
+        shell.run_cell(cell).raise_error()
+
+
+def test_the_code_for_those_who_come_from_tfprof_runs(shell, tmp_path, capsys):
+    run_page(shell, "coming-from-tfprof.md")
+
+    assert (tmp_path / "op.txt").read_text(encoding="utf-8").count("Profile:") == 1
+    assert "traceEvents" in json.loads((tmp_path / "model.json_0").read_text(encoding="utf-8"))
+    assert "UsageError" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.tensorflow
+def test_the_code_for_those_who_come_from_the_v1_profiler_runs(shell, tmp_path, capsys):
+    pytest.importorskip("tensorflow")
+
+    run_page(shell, "coming-from-v1-profiler.md")
+
+    assert "logits" in shell.user_ns["view"].text
+    assert (tmp_path / "model.pb.gz").stat().st_size
+
+
+@pytest.mark.tensorflow
+def test_the_tables_have_every_method_of_the_builder():
+    tf = pytest.importorskip("tensorflow")
+    text = (DOCS / "coming-from-v1-profiler.md").read_text(encoding="utf-8")
+
+    methods = {name for name in dir(tf.compat.v1.profiler.ProfileOptionBuilder) if name[0] != "_"}
+    assert {name for name in methods if f"{name}(" not in text} == set()
+    assert all(f'preset="{name}"' in text for name in PRESETS)
+
+
+def test_what_reports_are_said_to_say_they_can_say():
+    text = (DOCS / "why-is-this-empty.md").read_text(encoding="utf-8")
+    code = "".join(file.read_text(encoding="utf-8") for file in (TOP / "nbprof").rglob("*.py"))
+    code = re.sub(r'"\s*\n\s*f?"', "", code)  # texts that go over several lines
+
+    first_table = re.search(r"## The whole report.*?\n\n(.*?)\n\n", text, re.S)[1]
+    said = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\|([^|]+)\|", first_table, re.M)))
+    said += re.findall(r"(?:note:?|error:) `([^`]+)`", text)
+    parts = [part.strip() for words in said for part in re.split("…| N$", words) if part.strip()]
+    assert len(parts) > 15
+    assert [part for part in parts if part not in code] == []

@@ -1,0 +1,118 @@
+"""Make the examples on the pages: `python docs/make_examples.py` profiles a small program anew.
+
+A page says between `<!-- example: … -->` and `<!-- end -->` which line it shows the report of; this
+script runs the program below in an IPython shell, then that line, and writes the text in between.
+"""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+PAGES = Path(__file__).parent
+EXAMPLE = re.compile(r"(<!-- example: (%tfprof .*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+PREPARE = """\
+import keras
+import numpy as np
+import tensorflow as tf
+
+keras.utils.set_random_seed(1)
+model = keras.Sequential(
+    [
+        keras.Input((28, 28, 1)),
+        keras.layers.Conv2D(8, 3, activation="relu", name="edges"),
+        keras.layers.MaxPooling2D(name="halve"),
+        keras.layers.Flatten(name="flatten"),
+        keras.layers.Dense(10, name="digits"),
+    ]
+)
+optimizer = keras.optimizers.SGD(0.1)
+optimizer.build(model.trainable_variables)
+pixels = np.random.default_rng(1).integers(0, 255, (96, 28, 28, 1))
+labels = np.arange(96) % 10
+
+
+@tf.function
+def train(images, labels):
+    with tf.GradientTape() as tape:
+        logits = model(images, training=True)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        loss = tf.reduce_mean(losses)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply(gradients, model.trainable_variables)
+    return loss
+"""
+PROFILED = """\
+for start in range(0, 96, 32):
+    batch = tf.cast(pixels[start:start + 32], tf.float32) / 255.0
+    loss = train(batch, labels[start:start + 32])
+"""
+
+
+def profiled_shell():
+    """Run the program in a new shell; its last profile is then the program's."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    for cell in ("%load_ext nbprof", PREPARE, f"%%tfprof -q\n{PROFILED}"):
+        shell.run_cell(cell, store_history=True).raise_error()
+    return shell
+
+
+def report(shell, line):
+    """Give the text report of a line, from `Profile:` on."""
+    shell.run_cell(f"{line} -q -o shown").raise_error()
+    return shell.user_ns["shown"].text.partition("\nProfile:\n")[2]
+
+
+def examples(page):
+    """List the lines that a page shows, each with the report that stands there."""
+    text = page.read_text(encoding="utf-8")
+    fence = re.compile(r"```text\n(.*?)```", re.DOTALL)
+    return [(found[2], fence.search(found[0])[1]) for found in EXAMPLE.finditer(text)]
+
+
+def fill(page, shell):
+    """Write the program and the reports of a page anew."""
+    text = page.read_text(encoding="utf-8")
+    for name, cell in (("program", PREPARE), ("profiled", f"%%tfprof\n{PROFILED}")):
+        place = f"<!-- {name} -->\n", "<!-- end -->"
+        if place[0] in text:
+            before, _, rest = text.partition(place[0])
+            after = rest.partition(place[1])[2]
+            text = f"{before}{place[0]}```python\n{cell}```\n{place[1]}{after}"
+    text = EXAMPLE.sub(
+        lambda found: f"{found[1]}```text\n{report(shell, found[2])}```\n{found[3]}", text
+    )
+    page.write_text(text, encoding="utf-8")
+
+
+def reports(shell, lines):
+    """Give for each line all names that its view has, and the report."""
+    profile = shell.user_ns["nbprof"].last()
+    return {
+        line: (
+            profile.view(line.split()[1], select="micros,params").frame["name"].tolist(),
+            report(shell, line),
+        )
+        for line in lines
+    }
+
+
+def main():
+    """Fill the pages, or with `--print LINE …` print what the lines show, as JSON."""
+    sys.path.insert(0, str(PAGES.parent))
+    shell = profiled_shell()
+    if sys.argv[1:2] == ["--print"]:
+        shell.run_cell("import nbprof").raise_error()
+        sys.stdout.write(json.dumps(reports(shell, sys.argv[2:])) + "\n")
+        return
+    for page in sorted(PAGES.rglob("*.md")):
+        fill(page, shell)
+
+
+if __name__ == "__main__":
+    main()
