@@ -145,6 +145,11 @@ class Profile:
         """Say in one line what was profiled, how, and what that cost."""
         recording = self.recording
         runs = int(self.events["is_run"].sum())
+        if recording.tfprof:
+            steps = _plural(len(self.steps), "step")
+            return (
+                f"nbprof {recording.what} · {steps} · {_plural(runs, 'op run')} · {recording.how}"
+            )
         return " · ".join(
             (
                 f"nbprof {recording.what}",

@@ -103,7 +103,8 @@ COLUMNS = {
             "params",
             "# parameters",
             "elements of the variables that the cell's functions, layers and graphs hold, those of "
-            "optimizers and metrics among them; op types tell the trainable ones",
+            "optimizers and metrics among them; op types tell the trainable ones; in tfprof's "
+            "inputs, of every node with a shape of its own",
             ("params",),
             format_count,
             unit=" params",
@@ -114,7 +115,7 @@ COLUMNS = {
             "float_ops",
             "# float_ops",
             "float operations by TensorFlow's registered formulas on the shapes of each run, "
-            "summed over all runs",
+            "summed over all runs; in tfprof's inputs, what the op log says of one run",
             ("float_ops",),
             format_count,
             unit=" float_ops",

@@ -10,7 +10,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 from nbprof.errors import NbprofError
-from nbprof.options import OPTIONS, PRESETS, ViewOptions, check_output, lookup, suggest
+from nbprof.options import OPTIONS, PRESETS, ViewOptions, check_output, lookup, preset, suggest
 
 MAGIC = "tfprof"
 VIEWS = ("op", "scope", "graph", "code", "layer")
@@ -77,7 +77,12 @@ def parse_line(line: str, kept: Mapping[str, str] | None = None) -> Request:
     own = {flag: given.pop(flag) for flag in OWN_FLAGS if flag in given and flag != "preset"}
     if word == SET and own:
         raise NbprofError(f"-{next(iter(own))} is for one line, and set keeps options of views.")
-    options = ViewOptions.parse({**(kept or {}), **given})
+    if word == ADVISE and given:
+        raise NbprofError(f"advise has no options of views, so no -{next(iter(given))}.")
+    earlier = dict(kept or {})
+    for name in preset(given["preset"]) if "preset" in given else ():
+        earlier.pop(name, None)
+    options = ViewOptions.parse({**earlier, **given})
     if word in VIEWS:
         check_output(word, options)
     return Request(

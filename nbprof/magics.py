@@ -47,7 +47,11 @@ class NbprofMagics(Magics):
             self._keep(request)
             return None
         if cell is not None:
+            if request.source is not None:
+                raise UsageError(f"-from views a file and runs no cell: %{MAGIC} -from PATH …")
             return self._profile(request, line, cell)
+        if request.light or request.limit is not None:
+            raise UsageError(f"-light and -limit are for cells that are profiled: %%{MAGIC} …")
         _or_usage_error(self._show, _or_usage_error(_profile_of, request), request)
         return None
 
@@ -114,10 +118,7 @@ class NbprofMagics(Magics):
         for path in () if request.quiet else view.written:
             sys.stdout.write(f"{path} is written.\n")
         if request.text_file:
-            try:
-                request.text_file.write_text(view.text, encoding="utf-8")
-            except OSError as error:
-                sys.stderr.write(f"-T could not write {request.text_file}: {error.strerror}.\n")
+            _write_text(request, view.text)
 
     def _advise(self, profile: "Profile", request: Request) -> None:
         from IPython.display import display
@@ -130,6 +131,7 @@ class NbprofMagics(Magics):
         if not request.quiet:
             faces = {"text/plain": advice.report(given), "text/html": advice.html_report(given)}
             display(faces, raw=True)
+        _write_text(request, advice.report(given))
 
 
 def _or_usage_error(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -138,6 +140,15 @@ def _or_usage_error(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     except NbprofError as error:
         raise UsageError(str(error)) from None
+
+
+def _write_text(request: Request, text: str) -> None:
+    if request.text_file is None:
+        return
+    try:
+        request.text_file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        sys.stderr.write(f"-T could not write {request.text_file}: {error.strerror}.\n")
 
 
 def _profile_of(request: Request) -> "Profile":

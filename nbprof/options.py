@@ -247,7 +247,8 @@ OPTIONS = {
     "output": Option(
         "WHERE",
         "stdout, none, file:outfile=PATH, timeline:outfile=PATH (a Chrome trace of the graph, "
-        "scope or code view) or pprof:outfile=PATH (of the code view)",
+        "scope, code or layer view, in PATH_ and the step) or pprof:outfile=PATH (of the code "
+        "view)",
         _parse_output,
         (*OUTPUTS[:2], *(f"{kind}:outfile=" for kind in OUTPUTS[2:])),
     ),

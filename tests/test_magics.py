@@ -61,6 +61,7 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
         ("ops", "there is no view 'ops'; there is op, scope, graph, code, layer, advise, set"),
         ("explore", "nbprof does not have 'explore' yet; there is op, scope, graph, code, layer"),
         ("set -q", "-q is for one line, and set keeps options of views."),
+        ("advise -max_depth 3", "advise has no options of views, so no -max_depth."),
         ("-preset fast", "-preset takes one of trainable_variables_parameter"),
         ("-limit soon", "-limit takes a number of seconds above 0, not 'soon'."),
         ("-trim_name_regexes (", "no regular expression of RE2: missing )"),
@@ -121,6 +122,28 @@ def test_options_that_were_set_hold_for_later_lines_until_they_are_reset(shell, 
     assert (kept.order_by, kept.max_depth, kept.select) == ("name", 4, ("micros",))
     assert not tfprof._kept()
     assert "%tfprof will use -order_by name -max_depth 4." in capsys.readouterr().out
+
+
+def test_a_preset_of_the_line_counts_more_than_what_was_set():
+    options = parse_line("scope -preset float_operation", {"select": "bytes", "max_depth": "7"})
+
+    assert options.options.select == ("float_ops",)
+    assert options.options.max_depth == 10000
+
+
+def test_a_file_is_not_viewed_by_running_a_cell(shell):
+    shell.run_line_magic("load_ext", "nbprof")
+
+    with pytest.raises(UsageError, match="-from views a file and runs no cell"):
+        shell.run_cell_magic("tfprof", "-from x.nbprof", "ran = True")
+    assert "ran" not in shell.user_ns
+
+
+def test_flags_of_recording_are_refused_where_nothing_is_recorded(shell):
+    shell.run_line_magic("load_ext", "nbprof")
+
+    with pytest.raises(UsageError, match="-light and -limit are for cells"):
+        shell.run_line_magic("tfprof", "-light")
 
 
 def test_the_word_help_prints_the_table_of_options(shell, capsys):

@@ -45,3 +45,21 @@ def test_variables_of_the_checkpoint_are_a_type_to_account_by(profile):
 
     assert set(frame["name"]) == {"_TFProfRoot", "DW", "DW2", "ScalarW"}
     assert frame["total_params"][0] == 451
+
+
+def test_without_a_checkpoint_a_note_says_that_there_are_no_values():
+    profile = nbprof.load_tfprof(DATA / "graph.pbtxt")
+
+    assert any("checkpoint" in note for note in profile.scope(select="tensor_value").notes)
+
+
+def test_what_was_not_given_is_said():
+    notes = " ".join(nbprof.load_tfprof(DATA / "graph.pbtxt").notes)
+
+    assert "no run metadata" in notes
+    assert "no op log" in notes
+
+
+def test_memory_over_time_of_tfprofs_inputs_is_empty(profile):
+    assert len(profile.memory()) == 0
+    assert len(profile.live_at_peak()) == 0

@@ -189,15 +189,28 @@ def step_table(
 
 
 def input_table(resolved: list[Resolved], functions: Functions) -> pd.DataFrame:
-    """List which nodes make the inputs of which, as far as both ran in one function."""
-    node_at = {
-        (place.owner, place.function, place.origin): row for row, place in enumerate(resolved)
-    }
+    """List which nodes make the inputs of which, as far as both ran in one function.
+
+    A node that was fused into another, or folded away, is passed through.
+    """
+    ran = {(place.owner, place.function, place.origin): row for row, place in enumerate(resolved)}
     found = []
     for row, place in enumerate(resolved):
-        for position, source in enumerate(functions.inputs(place.function, place.origin)):
-            found.append((row, position, node_at.get((place.owner, place.function, source), NONE)))
-    table = pd.DataFrame(found, columns=["node", "position", "source"])
+        made_by: dict[int, None] = {}
+        seen = {place.origin}
+        waiting = list(reversed(functions.inputs(place.function, place.origin)))
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            source = ran.get((place.owner, place.function, name))
+            if source is None:
+                waiting.extend(reversed(functions.inputs(place.function, name)))
+            elif source != row:
+                made_by[source] = None
+        found += [(row, position, source) for position, source in enumerate(made_by)]
+    table = pd.DataFrame(found, columns=["node", "position", "source"]).astype(np.int64)
     return table.assign(shape="unknown")
 
 

@@ -13,10 +13,12 @@ MOST = 5
 
 def notes_for(profile: "Profile", columns: "tuple[Column, ...]") -> tuple[str, ...]:
     """Add to the profile's notes what is to be said of the selected columns."""
-    if profile.recording.tfprof:
-        return profile.notes
     selected = {column.name for column in columns}
     notes = profile.notes
+    if "tensor_value" in selected and not len(profile.values):
+        notes += ("no values of tensors: load_tfprof with a checkpoint has them",)
+    if profile.recording.tfprof:
+        return notes
     if "float_ops" in selected:
         notes += _uncounted(_by_type(profile, "float_ops"))
     for metric in ("float_ops", "output_bytes"):

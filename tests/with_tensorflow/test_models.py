@@ -331,3 +331,13 @@ def test_other_models_of_the_process_are_not_in_the_parameters():
     profile = fitted(model, *data(2, 3, 2))
 
     assert profile.nodes["params"].sum() < other.count_params()
+
+
+def test_the_graph_view_leads_through_nodes_that_were_fused(mlp):
+    _, profile = mlp
+
+    fused = profile.nodes[profile.nodes["op_type"] == "_FusedMatMul"]
+    inputs = profile.inputs[profile.inputs["node"].isin(fused.index)]
+    makers = set(profile.nodes["op_type"].reindex(inputs["source"]))
+    assert "ReadVariableOp" in makers
+    assert "_FusedMatMul" in makers  # the second layer's product is made of the first's

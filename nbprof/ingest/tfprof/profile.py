@@ -18,6 +18,11 @@ from nbprof.ingest.tfprof.values import value_table
 TRAINABLE = "_trainable_variables"
 CHECKPOINTED = "_checkpoint_variables"
 
+NO_RUNS = "no run metadata: nothing is known of time and memory"
+NO_LOG = (
+    "no op log, or an empty one: float_ops, what is trainable and lines of Python are not known "
+    "(tf.compat.v1.profiler.write_op_log writes one)"
+)
 NO_STREAMS = (
     "a GPU was used, but the run metadata has no records of its streams: accelerator times are "
     "missing (was CUPTI found?)"
@@ -39,7 +44,9 @@ def make_profile(inputs: Source, what: str, checkpoint: Checkpoint | None = None
     """Make the Profile of a graph, its runs and its log."""
     saved = frozenset(checkpoint.variables) if checkpoint is not None else frozenset[str]()
     how = f"tfprof's inputs, {len(inputs.names):,} nodes"
-    notes = () if inputs.steps else ("no run metadata: nothing is known of time and memory",)
+    notes: tuple[str, ...] = () if inputs.steps else (NO_RUNS,)
+    if not (inputs.has_traces or inputs.float_ops.any() or any(inputs.types)):
+        notes += (NO_LOG,)
     return Profile(
         nodes=_nodes(inputs, saved),
         events=_events(inputs),
@@ -192,8 +199,11 @@ def _steps(inputs: Source) -> pd.DataFrame:
 
 
 def _no_allocations() -> pd.DataFrame:
-    columns = ["event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype"]
-    return pd.DataFrame({name: pd.Series(dtype=object) for name in columns})
+    texts = dict.fromkeys(("device", "region", "shape", "dtype"), object)
+    numbers = {**dict.fromkeys(("event", "node", "start_ns", "bytes"), np.int64), "end_ns": float}
+    order = ("event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype")
+    kinds: dict[str, Any] = {**texts, **numbers}
+    return pd.DataFrame({name: pd.Series(dtype=kinds[name]) for name in order})
 
 
 def _no_traces() -> pd.DataFrame:
