@@ -22,8 +22,9 @@ DEFAULT_LIMIT = 60.0
 """Seconds after which tracing ends while the cell runs on."""
 
 LIGHT = (
-    "-light: memory, shapes and with them float_ops, and the lines of eager ops were not recorded, "
-    "and cheap ops are not counted once they are warm, so run counts and times are lower bounds"
+    "-light: memory, shapes and with them float_ops, the lines of eager ops and the variables only "
+    "they read were not recorded, and cheap ops are not counted once they are warm, so run counts "
+    "and times are lower bounds"
 )
 MEMORY_LOST = (
     "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"

@@ -92,10 +92,16 @@ def _number(function: str) -> int:
 
 
 def notes_on_tracing(traces: pd.DataFrame) -> tuple[str, ...]:
-    """Say which functions were traced again, the longest first."""
+    """Say which functions were traced again, the longest first.
+
+    A second trace for no new arguments is no news: TensorFlow traces a function that makes
+    variables twice, and every first fit of a Keras model does.
+    """
     again = traces[traces["count"] > 1]
     notes = []
     for function, rows in again.groupby("function", sort=False):
+        if len(rows) == 1 and not rows["changed"].any():
+            continue
         times = f"{len(rows)} times" if len(rows) > 1 else "once"
         took = format_seconds(int(rows["micros"].sum() * 1000))
         why = next((f", the last time for {text}" for text in rows["changed"][::-1] if text), "")

@@ -341,3 +341,13 @@ def test_the_graph_view_leads_through_nodes_that_were_fused(mlp):
     makers = set(profile.nodes["op_type"].reindex(inputs["source"]))
     assert "ReadVariableOp" in makers
     assert "_FusedMatMul" in makers  # the second layer's product is made of the first's
+
+
+def test_the_second_trace_of_a_first_fit_is_listed_and_no_reason_for_a_note():
+    model = tf.keras.Sequential([tf.keras.Input((3,)), layers.Dense(2)])
+    model.compile("adam", "mse")
+
+    profile = profiled(lambda: model.fit(*data(2, 3, 2), verbose=0))
+
+    assert 2 in list(profile.traces["count"])
+    assert not any("traced anew" in note for note in profile.notes)
