@@ -351,3 +351,15 @@ def test_the_second_trace_of_a_first_fit_is_listed_and_no_reason_for_a_note():
 
     assert 2 in list(profile.traces["count"])
     assert not any("traced anew" in note for note in profile.notes)
+
+
+def test_an_eager_product_has_its_count_shapes_memory_flops_and_line():
+    x = tf.ones([512, 512])
+
+    profile = profiled(lambda: tf.matmul(x, x))
+
+    row = profile.op(select="bytes,float_ops,occurrence,input_shapes").frame.iloc[0]
+    assert (row["name"], row["run_count"]) == ("MatMul", 1)
+    assert (row["bytes"], row["float_ops"]) == (1_048_576, 268_435_456)
+    assert row["input_shapes"][0]["shapes"] == ["512x512", "512x512"]
+    assert "profile = profiled(lambda: tf.matmul(x, x))" in set(profile.code().frame["source"])

@@ -550,6 +550,20 @@ def test_what_the_two_ask_the_allocator_for_is_the_same_where_nothing_is_written
         assert old[op] == new[op] > 0
 
 
+def test_the_outputs_of_the_two_are_of_the_same_size_to_the_byte(both):
+    old, new = (
+        profile.op(select="output_bytes", max_depth=1000).frame.set_index("name")["output_bytes"]
+        for profile in both[:2]
+    )
+
+    compute = (set(old.index) & set(new.index)) - BY_CONSTRUCTION
+    assert {"_FusedMatMul", "MatMul", "BiasAddGrad", "Mean", "ReluGrad"} <= compute
+    assert {op: old[op] for op in compute if old[op] >= 0} == {
+        op: new[op] for op in compute if new[op] >= 0
+    }
+    assert old["_FusedMatMul"] == STEPS * BATCH * (128 + 10) * 4
+
+
 def told_by_run_metadata(network):
     """Let TensorFlow itself record one step; give its nodes: op type, inputs, memory, by name."""
     metadata = v1.RunMetadata()
