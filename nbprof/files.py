@@ -48,9 +48,20 @@ def _read_saved_profile(path: Path) -> "Profile":
     return make_profile(SavedInputs(read_profile_proto(_read(path), str(path))), path.name)
 
 
+def _is_trace(_: Path, head: bytes) -> bool:
+    return head[:1] == b"\x0a"
+
+
+def _read_trace(path: Path) -> "Profile":
+    from nbprof.ingest.trace import read_trace_file
+
+    return read_trace_file(path, _read(path))
+
+
 KINDS = (
     Kind("nbprof's own files (made by profile.save)", _is_own_file, _read_own_file),
     Kind("tfprof's saved profiles", _is_saved_profile, _read_saved_profile),
+    Kind("traces of TensorFlow's profiler (*.xplane.pb)", _is_trace, _read_trace),
 )
 """The first that recognises a file reads it."""
 

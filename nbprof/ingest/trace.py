@@ -1,11 +1,13 @@
-"""From a captured trace to a Profile."""
+"""From a trace to a Profile: one just captured, or one that was written to a file."""
 
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nbprof._profile import Profile, Recording
+from nbprof.capture.capture import Capture
 from nbprof.ingest import tables, walltime
 from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.allocations import find_allocations
@@ -22,18 +24,44 @@ from nbprof.ingest.tracing import notes_on_tracing, trace_table
 from nbprof.ingest.variables import VariableNodes
 from nbprof.ingest.xspace import XSpace, read_xspace
 
-if TYPE_CHECKING:
-    from nbprof.capture.capture import Capture
-
 NO_OPS = "no TensorFlow op ran in this cell"
 NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 
 
-def read(capture: "Capture") -> Profile:
+NO_MEMORY = "no allocations in this trace: memory was not recorded"
+ALLOCATION = b"MemoryAllocation"
+
+
+def read(capture: Capture) -> Profile:
     """Read what was captured; a capture without a trace gives a Profile without rows."""
     began = time.perf_counter_ns()
-    host = read_host(read_xspace(capture.trace or b"", "the trace of this cell"))
-    space = host.space
+    space = read_xspace(capture.trace or b"", "the trace of this cell")
+    return _make_profile(space, capture, began)
+
+
+def read_trace_file(path: Path, data: bytes) -> Profile:
+    """Read a trace that was written to a file: only what is in it is known of the program."""
+    began = time.perf_counter_ns()
+    space = read_xspace(data, str(path))
+    start_ns = _profile_start_ns(space)
+    wall_ns = int((space.start_ps + space.duration_ps).max(initial=0)) // 1000
+    has_memory = ALLOCATION in space.strings
+    capture = Capture(
+        trace=data,
+        what=path.name,
+        how="a trace",
+        start_ns=start_ns,
+        wall_ns=wall_ns,
+        cost_ns=0,
+        traced_ns=wall_ns,
+        has_memory=has_memory,
+        notes=() if has_memory else (NO_MEMORY,),
+    )
+    return _make_profile(space, capture, began)
+
+
+def _make_profile(space: XSpace, capture: Capture, began: int) -> Profile:
+    host = read_host(space)
     steps = find_steps(host)
     began_ns = _profile_start_ns(space)
     sessions = session_groups(host, capture.sessions, began_ns)
