@@ -111,7 +111,7 @@ class Profile:
     known), `shape` (in tfprof's inputs)."""
     shapes: "pd.DataFrame"
     """A row per distinct list of shapes: `shapes`, such as `("32x64", "64x128")`."""
-    allocations: "pd.DataFrame"
+    allocations: "pd.DataFrame" = _table()  # noqa: RUF009 a descriptor is no default
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
     values: "pd.DataFrame" = _table(_no_values)  # noqa: RUF009 a descriptor
@@ -262,6 +262,12 @@ class Profile:
         from nbprof import export
 
         export.write_file(self, path)
+
+    def with_nodes(self, nodes: "pd.DataFrame") -> "Profile":
+        """Give the profile with another table of nodes; tables not made yet stay so."""
+        other = object.__new__(Profile)
+        vars(other).update(vars(self), nodes=nodes)
+        return other
 
     def __repr__(self) -> str:
         return f"<Profile: {self.headline}>"

@@ -67,7 +67,7 @@ def find_allocations(host: "HostEvents", runs: "Runs") -> Allocations:
 
 def _ends(is_allocation: npt.NDArray[np.bool_], time: Ints, address: Ints, allocator: Rows) -> Ints:
     """Find when each allocation's address is next released, or handed out again."""
-    order = np.lexsort((np.arange(len(time)), address, allocator))
+    order = np.lexsort((address, allocator))  # stable: by time
     same = (address[order][1:] == address[order][:-1]) & (
         allocator[order][1:] == allocator[order][:-1]
     )

@@ -45,7 +45,7 @@ class Callers:
 def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows) -> Callers:
     """Tell for whom each event's executor worked; `sessions` as `session_groups` gives them."""
     ids = _Ids(host, steps, sessions)
-    executor = host.inside(host.of(Kind.PROCESS))
+    executor = host.inside_of(Kind.PROCESS)
     own_id = np.where(executor != NONE, ids.of_event[executor], host.number("step_id"))[event]
     place = ids.find(own_id, host.start[event])
     # Work without such an id is done where it is asked for: constants are folded when a function
@@ -87,7 +87,7 @@ class _Ids:
         self.function = np.append(np.where(kind == Kind.CAPTURED, PIPELINE, function), UNKNOWN)
         self.step = np.append(steps.step_of_event[run], NONE)
         # A function called by an op belongs to the step of the op's executor.
-        executor = host.inside(host.of(Kind.PROCESS))[run]
+        executor = host.inside_of(Kind.PROCESS)[run]
         outer_id = np.where(executor != NONE, self.of_event[executor], NONE)
         outer = self.find(outer_id, host.start[run])
         for _ in range(4):
@@ -106,16 +106,18 @@ class _Ids:
         Sessions and input pipelines count their ids from 1, each for themselves. -1 is no id but
         TensorFlow's word for none.
         """
-        count = len(self._id)
-        all_ids = np.concatenate((self._id, ids))
-        asked = np.arange(len(all_ids)) >= count
-        order = np.lexsort((asked, np.concatenate((self._start, time)), all_ids))
-        last = np.maximum.accumulate(np.where(asked[order], NONE, np.arange(len(order))))
-        found = np.full(len(all_ids), NONE, dtype=np.intp)
-        found[order] = np.where(last == NONE, NONE, order[last])
-        place = found[count:]
-        same = np.append(self._id, NONE)[place] == ids
-        return np.where(same & (ids != NONE), place, NONE)
+        known, code = np.unique(self._id, return_inverse=True)
+        starts = np.sort(self._start)
+        # A run is before a moment when fewer runs began before it than by then.
+        width = len(starts) + 1
+        key = code * width + np.searchsorted(starts, self._start, side="left")
+        order = np.argsort(key, kind="stable")
+        place = np.minimum(np.searchsorted(known, ids), max(len(known) - 1, 0))
+        asked = place * width + np.searchsorted(starts, time, side="right")
+        last = np.searchsorted(key[order], asked, side="left") - 1
+        found = np.append(order, NONE)[last]
+        same = np.append(self._id, NONE)[found] == ids
+        return np.where(same & (ids != NONE), found, NONE)
 
 
 def session_groups(host: "HostEvents", log: "SessionLog", began_ns: int) -> Rows:
@@ -128,7 +130,7 @@ def session_groups(host: "HostEvents", log: "SessionLog", began_ns: int) -> Rows
 
 def _around(host: "HostEvents", sessions: Rows, *kinds: Kind) -> Rows:
     """Give the function or group of the innermost of these kinds that each event stands in."""
-    place = host.inside(host.of(*kinds))
+    place = host.inside_of(*kinds)
     kind = np.append(host.kind, np.int8(Kind.OTHER))[place]
     called = host.text("eager_op")[place]
     is_function = (host.number("is_func", 0) == 1)[place]

@@ -1,6 +1,6 @@
 """The events of a trace that say what ran, in order, each knowing which one it ran inside."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.ingest import nesting
-from nbprof.ingest.kinds import Kind, kinds_of
+from nbprof.ingest.kinds import TOLD, Kind
 from nbprof.ingest.nesting import NONE, Rows
 
 if TYPE_CHECKING:
@@ -29,11 +29,20 @@ class HostEvents:
     line: npt.NDArray[np.int32]
     start: Ints
     duration: Ints
+    _marked: dict[tuple[Kind, ...], Mask] = field(default_factory=dict, repr=False)
+    _inside: dict[tuple[Kind, ...], Rows] = field(default_factory=dict, repr=False)
+    _columns: dict[tuple[str, int, bool], Ints] = field(default_factory=dict, repr=False)
 
     @cached_property
     def end(self) -> Ints:
         """When each event ended."""
         return self.start + self.duration
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether these are all events of the XSpace, in its order."""
+        count = len(self.space.line)
+        return len(self.row) == count and bool((self.row == np.arange(count)).all())
 
     @cached_property
     def parent(self) -> Rows:
@@ -42,19 +51,38 @@ class HostEvents:
 
     def of(self, *kinds: Kind) -> Mask:
         """Mark the events of these kinds."""
-        return np.isin(self.kind, kinds)
+        if kinds not in self._marked:
+            marked = self.kind == kinds[0]
+            for kind in kinds[1:]:
+                marked |= self.kind == kind
+            marked.flags.writeable = False
+            self._marked[kinds] = marked
+        return self._marked[kinds]
 
     def inside(self, marked: Mask) -> Rows:
         """Find each event's innermost marked ancestor, or NONE."""
         return nesting.nearest(self.parent, marked)
 
+    def inside_of(self, *kinds: Kind) -> Rows:
+        """Find each event's innermost ancestor of these kinds, or NONE; the second call is free."""
+        if kinds not in self._inside:
+            self._inside[kinds] = self.inside(self.of(*kinds))
+        return self._inside[kinds]
+
     def number(self, stat: str, default: int = NONE) -> Ints:
         """Give a numeric stat of each event, `default` where it has none."""
-        return self._column(stat, default, is_text=False)[self.row]
+        return self._read(stat, default, is_text=False)
 
     def text(self, stat: str) -> Rows:
         """Give a text stat of each event as a row of `space.strings`, 0 where it has none."""
-        return self._column(stat, 0, is_text=True)[self.row].astype(np.intp)
+        return self._read(stat, 0, is_text=True)
+
+    def _read(self, stat: str, default: int, is_text: bool) -> Ints:
+        key = stat, default, is_text
+        if key not in self._columns:
+            column = self._column(*key)
+            self._columns[key] = column if self.is_whole else column[self.row]
+        return self._columns[key]
 
     def _column(self, stat: str, default: int, is_text: bool) -> Ints:
         found = self.space.stat(stat)
@@ -66,32 +94,14 @@ class HostEvents:
 
 
 def read_host(space: "XSpace") -> HostEvents:
-    """Pick and sort the events that matter."""
-    kind = _kinds(space)
-    row = np.flatnonzero(kind)
+    """Sort the events of the host, of which `WANTED` has left those that matter."""
+    kind = space.kind.copy()
+    for stat, told in TOLD.items():
+        event = space.stat(stat.decode()).event
+        kind[event[kind[event] != Kind.DEVICE]] = told
+    row = np.flatnonzero((kind != Kind.OTHER) & (kind != Kind.DEVICE))
     order = nesting.sort_order(space.line[row], space.start_ps[row], space.duration_ps[row])
     row = row[order]
     return HostEvents(
         space, row, kind[row], space.line[row], space.start_ps[row], space.duration_ps[row]
     )
-
-
-def _kinds(space: "XSpace") -> npt.NDArray[np.int8]:
-    width = len(space.strings)
-    distinct, which = np.unique(
-        space.name.astype(np.int64) * width + space.display_name, return_inverse=True
-    )
-    strings = space.strings
-    kind = kinds_of((strings[both // width], strings[both % width]) for both in distinct)[which]
-    for stat, told in (
-        ("tf_function_call", Kind.CALL),
-        ("step_num", Kind.BLOCK),
-        ("hlo_op", Kind.THUNK),
-    ):
-        kind[space.stat(stat).event] = told
-    ended = [row for row, text in enumerate(strings) if text.startswith(b"end: ")]
-    kind[np.isin(space.name, ended)] = Kind.OTHER  # marks the end of a THUNK, is none
-    on_host = np.array([not name.startswith("/device:") for name in space.plane_names], dtype=bool)
-    if not on_host.all():
-        kind[~on_host[space.line_plane[space.line]]] = Kind.OTHER
-    return kind

@@ -5,17 +5,16 @@ nodes.
 """
 
 import re
-from collections.abc import Iterable
 from enum import IntEnum
 
-import numpy as np
-import numpy.typing as npt
+from nbprof.capture.capture import CALLING_THREAD
+from nbprof.ingest.wanted import NEVER, PERHAPS, Wanted
 
 
 class Kind(IntEnum):
     """The kinds of events that say what ran, why, and for how long."""
 
-    OTHER = 0
+    OTHER = PERHAPS
     OP = 1
     """The run of a graph node on an executor thread."""
     EAGER = 2
@@ -46,6 +45,12 @@ class Kind(IntEnum):
     """An input pipeline running a function of the user's."""
     ITERATOR = 17
     """A stage of an input pipeline making an element, itself and by the stages below it."""
+    HANDING = 18
+    """Python handing something to TensorFlow, besides the dispatch of ops."""
+    CELL = 19
+    """Marks the thread of the cell."""
+    DEVICE = 20
+    """Anything on the planes of accelerators."""
 
 
 NAMES = {
@@ -67,7 +72,20 @@ NAMES = {
     b"MemoryDeallocation": Kind.DEALLOCATION,
     b"CpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
     b"GpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
+    CALLING_THREAD.encode(): Kind.CELL,
 }
+
+TOLD = {b"tf_function_call": Kind.CALL, b"step_num": Kind.BLOCK, b"hlo_op": Kind.THUNK}
+"""The stats that tell the kind of an event, whatever its name; of several, the last."""
+
+STATS = {
+    *(b"id", b"step_id", b"eager_op", b"is_func", b"tracing_count", b"shape"),
+    *(b"hlo_module", b"tf_op"),
+    *(b"addr", b"allocator_name", b"requested_bytes", b"region_type", b"data_type"),
+}
+"""The other stats that are asked for."""
+
+HANDING = (b"TFE_", b"tf.constant", b"convert_to_tensor")
 
 ITERATOR = b"Iterator::"
 _WAITING_ITERATOR = re.compile(rb"Iterator::(.*::)?(Prefetch|Parallel|MapAndBatch)\w*(#.*)?")
@@ -77,17 +95,17 @@ OP_TYPE = re.compile(rb"_?[A-Za-z]\w*(>\w+)?")
 _COMPILED = re.compile(rb"(__.+):\1")
 
 
-def kinds_of(
-    names: Iterable[tuple[bytes, bytes]],
-) -> npt.NDArray[np.int8]:
-    """Tell the kind of each distinct (name, display name) of events."""
-    return np.array([_kind(name, shown) for name, shown in names], dtype=np.int8)
-
-
-def _kind(name: bytes, display_name: bytes) -> Kind:
+def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
+    """Tell the kind of events by their plane, name and display name."""
+    if plane.startswith("/device:"):
+        return Kind.DEVICE
     known = NAMES.get(name)
     if known is not None:
         return known
+    if name.startswith(b"end: "):  # the end of a THUNK, which is none
+        return NEVER
+    if name.startswith(HANDING):
+        return Kind.HANDING
     if name.startswith(ITERATOR):
         return Kind.WAIT if _WAITING_ITERATOR.fullmatch(name) else Kind.ITERATOR
     if _COMPILED.fullmatch(name):
@@ -96,6 +114,9 @@ def _kind(name: bytes, display_name: bytes) -> Kind:
     # The runtime's own nodes (_Send, _Arg …) are ops too, but have no display name.
     named = display_name == op_type or (not display_name and node[:1] == b"_")
     return Kind.OP if node and op_type and named else Kind.OTHER
+
+
+WANTED = Wanted(kind_of, TOLD.keys(), TOLD.keys() | STATS)
 
 
 def split(name: bytes) -> tuple[bytes, bytes]:

@@ -7,10 +7,13 @@ only when every lane ends exactly where the next one begins are all cuts of a me
 boundaries, by induction from the first; otherwise that message is read again uncut.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from nbprof.ingest.chains import follow
 from nbprof.ingest.wire import (
     LENGTH,
     ONE_BYTE,
@@ -19,17 +22,16 @@ from nbprof.ingest.wire import (
     Fields,
     Ints,
     Mask,
-    Positions,
     Spans,
-    scan_blocks,
-    try_scan_blocks,
+    scan,
+    try_scan,
     varints,
 )
 
-LANE = 4096
+LANE = 8192
 """About so many bytes of a long message make a lane."""
 
-WINDOW = 512
+WINDOW = 256
 """In so many bytes the start of a lane is looked for."""
 
 BLOCK = 4096
@@ -48,45 +50,76 @@ class Inner:
     """Which tag their first field has: of a varint, or of a text or message."""
 
 
-def scan_long(buffer: Buffer, messages: Spans, inner: Inner) -> tuple[Spans, Fields]:
-    """Find the inner messages of all the messages, and read the other fields as `scan` does."""
+@dataclass(frozen=True, slots=True)
+class Long:
+    """What long messages hold."""
+
+    inner: Spans
+    """The inner messages, in file order; rows are those of long messages."""
+    first: npt.NDArray[np.uint32]
+    """The first bytes of each inner message."""
+    others: Fields
+    """The other fields, as `scan` reads them."""
+
+
+def scan_long(buffer: Buffer, messages: Spans, inner: Inner) -> Long:
+    """Find the inner messages of all the messages, and read the other fields."""
     cut = messages.size > 2 * LANE
     lanes = _cut_lanes(buffer, messages, cut, inner)
-    parts, doubtful = [], []
-    for block, fields, damaged in try_scan_blocks(buffer, lanes, BLOCK):
-        parts.append(_split(buffer, fields, lanes.row[block], inner))
-        doubtful.append(lanes.row[block][damaged])
-    wrong = np.concatenate(doubtful)
+    found = [_scan_lanes(buffer, block, inner) for block in _blocks(lanes)]
+    wrong = np.concatenate([damaged for _, damaged in found])
     if len(wrong):
         cut[wrong] = False
         lanes = _cut_lanes(buffer, messages, cut, inner)
-        parts = [
-            _split(buffer, fields, lanes.row[block], inner)
-            for block, fields in scan_blocks(buffer, lanes, BLOCK)
-        ]
-    return Spans.join([spans for spans, _ in parts]), Fields.join([others for _, others in parts])
-
-
-def _split(
-    buffer: Buffer, fields: Fields, message: Positions, inner: Inner
-) -> tuple[Spans, Fields]:
-    """Tell the inner messages from the other fields, with rows of messages instead of lanes."""
-    spans = fields.messages(inner.tag)
-    others = fields.take(np.flatnonzero(fields.tag != inner.tag)).in_file_order()
-    return (
-        Spans(message[spans.row], spans.begin, spans.size).narrow(len(buffer.data)),
-        Fields(message[others.row].astype(np.int64), others.tag, others.value, others.begin),
+        found = [_scan_lanes(buffer, block, inner) for block in _blocks(lanes)]
+        if any(len(damaged) for _, damaged in found):
+            scan(buffer, lanes)  # raises the error of the first
+    parts = [part for part, _ in found]
+    return Long(
+        Spans.join([part.inner for part in parts]),
+        np.concatenate([part.first for part in parts]),
+        Fields.join([part.others for part in parts]),
     )
+
+
+def _blocks(lanes: Spans) -> Iterator[Spans]:
+    """Cut a table into blocks; no lanes make one empty block, so there is something to join."""
+    for first in range(0, max(len(lanes), 1), BLOCK):
+        yield lanes[first : first + BLOCK]
+
+
+def _scan_lanes(buffer: Buffer, lanes: Spans, inner: Inner) -> tuple[Long, Ints]:
+    """Read a block of lanes; give also the rows of long messages that seem damaged."""
+    message, begin = lanes.row.astype(np.int64), lanes.begin.astype(np.int64)
+    end = begin + lanes.size.astype(np.int64)
+    links = follow(buffer, begin, end, inner.tag)
+    left = np.flatnonzero(links.stopped < end)
+    fields, damaged = try_scan(
+        buffer, Spans(left, links.stopped[left], end[left] - links.stopped[left])
+    )
+    spans, first = links.spans, links.first
+    rest = fields.messages(inner.tag)
+    if len(rest):
+        order = np.argsort(np.append(spans.row, left[rest.row]).astype(np.uint16), kind="stable")
+        first = np.append(first, buffer.words_at(rest.begin))[order]
+        spans = Spans.join([spans, Spans(left[rest.row], rest.begin, rest.size)])[order]
+    others = fields.take(np.flatnonzero(fields.tag != inner.tag)).in_file_order()
+    read = Long(
+        Spans(message[spans.row], spans.begin, spans.size).narrow(len(buffer.data)),
+        first.astype(np.uint32),
+        Fields(message[left[others.row]], others.tag, others.value, others.begin),
+    )
+    return read, message[left[damaged]]
 
 
 def _cut_lanes(buffer: Buffer, messages: Spans, cut: Mask, inner: Inner) -> Spans:
     """Cut those messages that may be cut wherever a start is found; the others are one lane."""
     begin = messages.begin.astype(np.int64)
     end = begin + messages.size.astype(np.int64)
-    cuts = np.where(cut, (end - begin) // LANE - 1, 0)
+    cuts = np.where(cut, (end - begin) // LANE, 0)
     row = np.repeat(np.arange(len(begin)), cuts)
     nth = np.arange(len(row)) - np.repeat(np.cumsum(cuts) - cuts, cuts)
-    start = _guess_starts(buffer, begin[row] + (nth + 1) * LANE, end[row], inner)
+    start = _guess_starts(buffer, begin[row] + nth * LANE, end[row], inner)
     found = start >= 0
     row = np.concatenate([np.arange(len(begin)), row[found]])
     start = np.concatenate([begin, start[found]])

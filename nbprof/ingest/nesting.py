@@ -15,7 +15,11 @@ NONE = -1
 
 
 def sort_order(line: npt.NDArray[np.int32], start: Ints, duration: Ints) -> Rows:
-    """Give the order the other functions expect."""
+    """Give the order the other functions expect; TensorFlow writes events in it, mostly."""
+    later = (line[1:] > line[:-1]) | ((line[1:] == line[:-1]) & (start[1:] > start[:-1]))
+    equal = (line[1:] == line[:-1]) & (start[1:] == start[:-1]) & (duration[1:] <= duration[:-1])
+    if (later | equal).all():
+        return np.arange(len(line))
     return np.lexsort((-duration, start, line))
 
 
@@ -46,6 +50,8 @@ def nearest(parent: Rows, marked: npt.NDArray[np.bool_]) -> Rows:
     From an ancestor that is not marked an event moves on to where that one has got by now: the
     jumps double, and events thousands deep cost no more than a few rounds.
     """
+    if not marked.any():
+        return np.full(len(parent), NONE)
     found = parent.copy()
     climbing = np.flatnonzero(found >= 0)
     climbing = climbing[~marked[found[climbing]]]

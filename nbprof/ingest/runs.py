@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nbprof.capture.capture import session_group
 from nbprof.ingest import callers
+from nbprof.ingest.distinct import distinct_pairs
 from nbprof.ingest.kinds import Kind, split
 from nbprof.ingest.names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
 from nbprof.ingest.nesting import NONE, Rows
@@ -90,12 +91,12 @@ def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
 
 
 def _mark(host: "HostEvents") -> _Marks:
-    dispatch = host.inside(host.of(Kind.EAGER))
+    dispatch = host.inside_of(Kind.EAGER)
     of_function = (host.number("is_func", 0) == 1)[dispatch] & (dispatch != NONE)
     kernel = host.of(Kind.KERNEL)
     eager = kernel & ~of_function & (dispatch != NONE)
 
-    launcher = host.inside(host.of(Kind.OP, Kind.COMPILED))
+    launcher = host.inside_of(Kind.OP, Kind.COMPILED)
     executable = host.of(Kind.EXECUTABLE) & (launcher != NONE)
     # What launched a compiled function may have compiled it before: the execution is the run.
     launches = np.zeros(len(host.row), dtype=bool)
@@ -108,7 +109,7 @@ def _mark(host: "HostEvents") -> _Marks:
 
 def _counted(host: "HostEvents", marks: _Marks) -> Mask:
     """Tell runs from further work of a run: a collective's, or a second execution's."""
-    in_executor = host.inside(host.of(Kind.PROCESS)) != NONE
+    in_executor = host.inside_of(Kind.PROCESS) != NONE
     further = host.of(Kind.OP) & ~in_executor & (host.number("step_id") != NONE)
     executions = np.flatnonzero(marks.executable)
     _, first = np.unique(marks.launcher[executions], return_index=True)
@@ -173,9 +174,9 @@ def _distinct(
     host: "HostEvents", group: Rows, name: Rows
 ) -> tuple[Rows, list[tuple[str, str, str]]]:
     """Number the distinct (group, name) pairs and spell them out."""
-    width, lowest = len(host.space.strings), group.min(initial=0)
-    pairs, node = np.unique((group - lowest) * width + name, return_inverse=True)
-    return node, [_spell(host, pair // width + lowest, pair % width) for pair in pairs.tolist()]
+    groups, names, node = distinct_pairs(group, name, len(host.space.strings))
+    pairs = zip(groups.tolist(), names.tolist(), strict=True)
+    return node, [_spell(host, *pair) for pair in pairs]
 
 
 _GROUPS = {

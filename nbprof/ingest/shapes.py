@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.ingest.distinct import distinct, distinct_pairs
 from nbprof.ingest.flops import Dims, Run, float_ops
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.outputs import forwarded_bytes, parse_typed
@@ -70,29 +71,27 @@ def find_shapes(
     strings = host.space.strings
     eager = np.append(log.shape, NONE)[dispatch]
     in_trace = np.where(runs.event == NONE, 0, host.text("shape")[runs.event])
-    texts, inputs = np.unique(
-        np.where(eager != NONE, len(strings) + eager, in_trace), return_inverse=True
+    texts, inputs = distinct(
+        np.where(eager != NONE, len(strings) + eager, in_trace), len(strings) + len(log.shapes)
     )
     spelled = [
         parse_shapes(strings[text]) if text < len(strings) else log.shapes[text - len(strings)]
         for text in texts.tolist()
     ]
     forwarded = _forwarded(strings, runs, in_trace, read)
-    texts, outputs = np.unique(_output_shapes(host, runs, allocations), return_inverse=True)
+    texts, outputs = distinct(_output_shapes(host, runs, allocations), len(strings))
     spelled_outputs = [(parse_shape(strings[text]),) for text in texts.tolist()]
-    distinct = list(dict.fromkeys((*spelled, *spelled_outputs)))
-    place = {shapes: number for number, shapes in enumerate(distinct)}
+    lists = list(dict.fromkeys((*spelled, *spelled_outputs)))
+    place = {shapes: number for number, shapes in enumerate(lists)}
     inputs = np.array([place[shapes] for shapes in spelled], dtype=np.intp)[inputs]
     outputs = np.array([place[shapes] for shapes in spelled_outputs], dtype=np.intp)[outputs]
 
-    width = max(len(distinct), 1)
-    keys, which = np.unique((runs.node * width + inputs) * width + outputs, return_inverse=True)
-    counted = np.empty(len(keys))
-    for row, key in enumerate(keys.tolist()):
-        rest, output = divmod(key, width)
-        node, shapes = divmod(rest, width)
+    width = max(len(lists), 1)
+    nodes, shapes, which = distinct_pairs(runs.node, inputs * width + outputs, width * width)
+    counted = np.empty(len(nodes))
+    for row, (node, both) in enumerate(zip(nodes.tolist(), shapes.tolist(), strict=True)):
         attributes = functions.attributes(resolved[node].function, resolved[node].node)
-        ran = Run(distinct[shapes], distinct[output][0], attributes)
+        ran = Run(lists[both // width], lists[both % width][0], attributes)
         counted[row] = float_ops(runs.nodes[node][2], ran)
     allocated = _allocated_outputs(host, runs, allocations)
     returned = np.append(log.output_bytes, NONE)[dispatch]
@@ -100,7 +99,7 @@ def find_shapes(
     output_bytes = np.where(returned != NONE, returned, output_bytes)
     return Shaped(
         inputs,
-        distinct,
+        lists,
         outputs,
         np.where(runs.is_run, counted[which], 0.0),
         np.where(runs.is_run, output_bytes, 0.0),
@@ -111,10 +110,12 @@ def _forwarded(
     strings: list[bytes], runs: "Runs", in_trace: Rows, read: Mapping[int, int]
 ) -> npt.NDArray[np.float64]:
     """Give the bytes of the outputs of runs that allocate none, by node and inputs."""
-    keys, which = np.unique(runs.node * len(strings) + in_trace, return_inverse=True)
+    nodes, texts, which = distinct_pairs(runs.node, in_trace, len(strings))
     known = [
-        read[node] if node in read else forwarded_bytes(runs.nodes[node][2], parse_typed(shapes))
-        for node, shapes in ((key // len(strings), strings[key % len(strings)]) for key in keys)
+        read[node]
+        if node in read
+        else forwarded_bytes(runs.nodes[node][2], parse_typed(strings[text]))
+        for node, text in zip(nodes.tolist(), texts.tolist(), strict=True)
     ]
     return np.array(known, dtype=np.float64)[which]
 

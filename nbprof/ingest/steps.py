@@ -38,7 +38,7 @@ def find_steps(host: "HostEvents") -> Steps:
     """Find the outermost steps: not calls made by an op, nor while a graph is being built."""
     candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK) | _failed_calls(host)
     inner = host.inside(candidate | host.of(Kind.PROCESS)) != NONE
-    building = host.inside(host.of(Kind.BUILDING)) != NONE
+    building = host.inside_of(Kind.BUILDING) != NONE
     is_step = candidate & ~inner & ~building
     event = np.flatnonzero(is_step)
     event = event[np.argsort(host.start[event], kind="stable")]
@@ -51,6 +51,6 @@ def find_steps(host: "HostEvents") -> Steps:
 
 def _failed_calls(host: "HostEvents") -> npt.NDArray[np.bool_]:
     """Mark the functions that ran without a call around them: TensorFlow drops one that raises."""
-    called = host.inside(host.of(Kind.CALL)) != NONE
+    called = host.inside_of(Kind.CALL) != NONE
     alone: npt.NDArray[np.bool_] = host.of(Kind.EAGER) & (host.number("is_func", 0) == 1) & ~called
     return alone

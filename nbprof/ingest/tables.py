@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from nbprof.capture.capture import Model, Stack, Variable
@@ -106,7 +107,7 @@ def event_table(
     origin_ns: int,
 ) -> pd.DataFrame:
     """List the op runs; without allocations, their memory is not recorded."""
-    memory: dict[str, Any] = dict.fromkeys(MEMORY, np.nan)
+    memory: dict[str, Any] = dict.fromkeys(MEMORY, np.full(len(runs.node), np.nan))
     if allocations is not None:
         memory = {name: sums.astype(float) for name, sums in per_run(allocations, runs).items()}
     return pd.DataFrame(
@@ -127,7 +128,8 @@ def event_table(
             "float_ops": shaped.float_ops,
             "output_bytes": shaped.output_bytes,
             **memory,
-        }
+        },
+        copy=False,
     )
 
 
@@ -148,9 +150,14 @@ def allocation_table(
             "bytes": made.size,
             "region": texts[made.region],
             "shape": texts[made.shape],
-            "dtype": np.array([NAMES.get(number, "") for number in made.dtype], dtype=object),
+            "dtype": _dtype_names(made.dtype),
         }
     )
+
+
+def _dtype_names(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
+    found, which = np.unique(numbers, return_inverse=True)
+    return np.array([*(NAMES.get(number, "") for number in found.tolist()), ""], object)[which]
 
 
 def _none() -> Allocations:
@@ -176,7 +183,9 @@ def step_table(
         return pd.DataFrame([{"step": 0, **whole}])
     strings = host.space.strings
     called = host.text("tf_function_call")[steps.event]
-    names = [_step_name(host, event) for event in steps.event.tolist()]
+    kinds, texts = host.kind[steps.event].tolist(), host.space.name[host.row[steps.event]].tolist()
+    dispatched = host.text("eager_op")[steps.event].tolist()
+    names = [_step_name(strings, *told) for told in zip(kinds, texts, dispatched, strict=True)]
     return pd.DataFrame(
         {
             "step": np.arange(len(steps.event)),
@@ -214,10 +223,9 @@ def input_table(resolved: list[Resolved], functions: Functions) -> pd.DataFrame:
     return table.assign(shape="unknown")
 
 
-def _step_name(host: HostEvents, event: int) -> str:
-    if host.kind[event] == Kind.SESSION_RUN:
+def _step_name(strings: list[bytes], kind: int, text: int, dispatched: int) -> str:
+    if kind == Kind.SESSION_RUN:
         return "Session.run"
-    is_run = host.kind[event] == Kind.EAGER
-    text = host.text("eager_op")[event] if is_run else host.space.name[host.row[event]]
-    name = host.space.strings[text].decode("utf-8", "replace")
-    return short_name(name) if is_run else name
+    if kind == Kind.EAGER:
+        return short_name(strings[dispatched].decode("utf-8", "replace"))
+    return strings[text].decode("utf-8", "replace")

@@ -14,6 +14,7 @@ from nbprof.ingest.allocations import find_allocations
 from nbprof.ingest.callers import session_groups
 from nbprof.ingest.devices import find_devices
 from nbprof.ingest.host import read_host
+from nbprof.ingest.kinds import WANTED
 from nbprof.ingest.layers import place_runs
 from nbprof.ingest.names import Functions
 from nbprof.ingest.runs import find_runs
@@ -35,14 +36,14 @@ ALLOCATION = b"MemoryAllocation"
 def read(capture: Capture) -> Profile:
     """Read what was captured; a capture without a trace gives a Profile without rows."""
     began = time.perf_counter_ns()
-    space = read_xspace(capture.trace or b"", "the trace of this cell")
+    space = read_xspace(capture.trace or b"", "the trace of this cell", WANTED)
     return _make_profile(space, capture, began)
 
 
 def read_trace_file(path: Path, data: bytes) -> Profile:
     """Read a trace that was written to a file: only what is in it is known of the program."""
     began = time.perf_counter_ns()
-    space = read_xspace(data, str(path))
+    space = read_xspace(data, str(path), WANTED)
     start_ns = _profile_start_ns(space)
     wall_ns = int((space.start_ps + space.duration_ps).max(initial=0)) // 1000
     has_memory = ALLOCATION in space.strings
@@ -92,8 +93,8 @@ def _make_profile(space: XSpace, capture: Capture, began: int) -> Profile:
         "shapes": tables.shape_table(shaped.distinct),
         "frames": tables.frame_table(stacks, capture.cells),
         "events": tables.event_table(runs, thread, stack, shaped, allocations, placed, origin_ns),
-        "allocations": tables.allocation_table(space, runs, allocations, origin_ns),
-        "threads": tables.thread_table(space, lines.tolist(), walltime.line_of_cell(space)),
+        "allocations": lambda: tables.allocation_table(space, runs, allocations, origin_ns),
+        "threads": tables.thread_table(space, lines.tolist(), walltime.line_of_cell(host)),
         "spent": walltime.spent(host, runs, capture.wall_ns, capture.traced_ns, origin_ns),
         "traces": trace_table(host, steps, model.signatures, origin_ns),
         "steps": tables.step_table(host, steps, origin_ns, capture.what, capture.wall_ns),

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nbprof.capture.capture import CALLING_THREAD
 from nbprof.ingest import nesting
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE
@@ -18,7 +17,6 @@ from nbprof.ingest.nesting import NONE
 if TYPE_CHECKING:
     from nbprof.ingest.host import HostEvents
     from nbprof.ingest.runs import Runs
-    from nbprof.ingest.xspace import XSpace
 
 PYTHON, TRACING, DISPATCH, OPS, GRAPH, INPUT, COMPILING = range(7)
 CATEGORIES = (
@@ -35,6 +33,7 @@ NOT_TRACED = "not traced"
 OF_KIND = {
     Kind.BUILDING: TRACING,
     Kind.EAGER: DISPATCH,
+    Kind.HANDING: DISPATCH,
     Kind.CALL: DISPATCH,
     Kind.KERNEL: GRAPH,
     Kind.FUNCTION_RUN: GRAPH,
@@ -42,21 +41,17 @@ OF_KIND = {
     Kind.WAIT: INPUT,
     Kind.COMPILED: COMPILING,
 }
-DISPATCHERS = (b"TFE_", b"tf.constant", b"convert_to_tensor")
 
 
 def spent(
     host: "HostEvents", runs: "Runs", wall_ns: int, traced_ns: int, origin_ns: int
 ) -> pd.DataFrame:
     """Add up the categories in ns; none where the cell's thread is not in the trace."""
-    space = host.space
-    rows = _rows_of_cell(space)
-    order = nesting.sort_order(space.line[rows], space.start_ps[rows], space.duration_ps[rows])
-    rows = rows[order]
-    start = np.clip(space.start_ps[rows] // 1000 + origin_ns, 0, traced_ns)
-    end = np.clip(start + space.duration_ps[rows] // 1000, 0, traced_ns)
-    parent = nesting.parents(space.line[rows], start, end)
-    category = _categories(host, runs, rows)
+    rows = np.flatnonzero((host.line == line_of_cell(host)) & (host.duration > 0))
+    start = np.clip(host.start[rows] // 1000 + origin_ns, 0, traced_ns)
+    end = np.clip(start + host.duration[rows] // 1000, 0, traced_ns)
+    parent = nesting.parents(host.line[rows], start, end)
+    category = _categories(host, runs)[rows]
     known = category != NONE
     innermost = np.where(known, np.arange(len(rows)), nesting.nearest(parent, known))
     category = np.append(category, PYTHON)[innermost]
@@ -69,31 +64,19 @@ def spent(
     return table[table["ns"] > 0].reset_index(drop=True)
 
 
-def line_of_cell(space: "XSpace") -> int:
+def line_of_cell(host: "HostEvents") -> int:
     """Find the line of the thread that ran the cell, NONE where the trace does not say."""
-    mark = CALLING_THREAD.encode()
-    if mark not in space.strings:
-        return NONE
-    marked = np.flatnonzero(space.name == space.strings.index(mark))
-    return int(space.line[marked[0]]) if len(marked) else NONE
+    marked = np.flatnonzero(host.kind == Kind.CELL)
+    return int(host.line[marked[0]]) if len(marked) else NONE
 
 
-def _rows_of_cell(space: "XSpace") -> nesting.Rows:
-    return np.flatnonzero((space.line == line_of_cell(space)) & (space.duration_ps > 0))
-
-
-def _categories(host: "HostEvents", runs: "Runs", rows: nesting.Rows) -> npt.NDArray[np.intp]:
+def _categories(host: "HostEvents", runs: "Runs") -> npt.NDArray[np.intp]:
     """Give the category that each event says, NONE where it says none."""
-    space = host.space
-    of_row = np.full(len(space.line), NONE, dtype=np.intp)
-    dispatching = [
-        number for number, text in enumerate(space.strings) if text.startswith(DISPATCHERS)
-    ]
-    of_row[np.isin(space.name, dispatching)] = DISPATCH
+    of_event = np.full(len(host.row), NONE, dtype=np.intp)
     for kind, category in OF_KIND.items():
-        of_row[host.row[host.of(kind)]] = category
-    of_row[host.row[runs.event[runs.event != NONE]]] = OPS
-    return of_row[rows]
+        of_event[host.of(kind)] = category
+    of_event[runs.event[runs.event != NONE]] = OPS
+    return of_event
 
 
 def _own(

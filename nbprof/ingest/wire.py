@@ -44,6 +44,8 @@ FEW = 48
 REACH = 17
 """So many bytes from the start of a field must exist for the vectors to look at it."""
 
+NO_ROWS = np.zeros(0, np.int64)
+
 EACH_LOW_BIT = np.uint64(0x0101_0101_0101_0101)
 EACH_HIGH_BIT = np.uint64(0x8080_8080_8080_8080)
 ONE_BYTE = np.uint64(8)
@@ -173,6 +175,16 @@ class Buffer:
         words = max(len(data) - 7, 0)
         self.words: Words = np.ndarray(words, "<u8", data if words else None, strides=(1,))
 
+    def words_at(self, position: Positions) -> Words:
+        """Give the eight bytes from each position on, zeros for those beyond the end."""
+        last = len(self.words) - 1
+        if last < 0:
+            rest = (self.data[at : at + 8] for at in position.tolist())
+            return np.array([int.from_bytes(bytes_, "little") for bytes_ in rest], np.uint64)
+        near = np.minimum(position.astype(np.int64), last)
+        words: Words = self.words[near] >> ((position - near) * 8).astype(np.uint64)
+        return words
+
     def all(self) -> Spans:
         """Give the whole file as one message."""
         return Spans(np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, len(self.data)))
@@ -228,38 +240,26 @@ class Buffer:
 
 def scan(buffer: Buffer, messages: Spans) -> Fields:
     """Read the fields of all the messages; raise the error of a damaged one."""
-    parts = []
-    for block, fields in scan_blocks(buffer, messages):
-        fields.row[:] += block.start
-        parts.append(fields)
-    return Fields.join(parts)
+    fields, damaged = try_scan(buffer, messages)
+    for row in damaged[:1]:
+        begin = int(messages.begin[row])
+        for _ in buffer.fields(begin, begin + int(messages.size[row])):
+            pass  # up to the field that raises the error
+    return fields
 
 
-def scan_blocks(
-    buffer: Buffer, messages: Spans, block_size: int = BLOCK
-) -> Iterator[tuple[slice, Fields]]:
-    """Read as `scan` does, but block by block, to keep the tables small.
-
-    Yields which messages make the block, and their fields, whose rows count from its start.
-    """
-    for block, fields, damaged in try_scan_blocks(buffer, messages, block_size):
-        for row in damaged[:1] + block.start:
-            begin = int(messages.begin[row])
-            for _ in buffer.fields(begin, begin + int(messages.size[row])):
-                pass  # up to the field that raises the error
-        yield block, fields
-
-
-def try_scan_blocks(
-    buffer: Buffer, messages: Spans, block_size: int = BLOCK
-) -> Iterator[tuple[slice, Fields, Ints]]:
-    """Read as `scan_blocks` does, but yield the rows of damaged messages instead of raising."""
+def try_scan(buffer: Buffer, messages: Spans) -> tuple[Fields, Ints]:
+    """Read as `scan` does, but give the rows of damaged messages instead of raising."""
+    parts, damaged = [], []
     # No messages make one empty block, so that there always is something to join.
-    for first in range(0, max(len(messages), 1), block_size):
-        block = slice(first, min(first + block_size, len(messages)))
-        begin = messages.begin[block].astype(np.int64)
-        fields, damaged = _scan_block(buffer, begin, begin + messages.size[block].astype(np.int64))
-        yield block, fields, damaged
+    for first in range(0, max(len(messages), 1), BLOCK):
+        begin = messages.begin[first : first + BLOCK].astype(np.int64)
+        end = begin + messages.size[first : first + BLOCK].astype(np.int64)
+        fields, wrong = _scan_block(buffer, begin, end)
+        fields.row[:] += first
+        parts.append(fields)
+        damaged.append(wrong + first)
+    return Fields.join(parts), np.concatenate(damaged)
 
 
 def _scan_block(buffer: Buffer, begin: Ints, end: Ints) -> tuple[Fields, Ints]:
@@ -302,13 +302,23 @@ def _take_turn(buffer: Buffer, row: Ints, position: Ints, stop: Ints) -> tuple[F
         second = word[wide].astype(np.uint8)
         stray[wide] |= (second == 0) | (second > 0x7F)
     value, width = varints(word >> ONE_BYTE)
-    _finish_long_varints(buffer, near, value, width, stray)
+    stray[_finish_long_varints(buffer, near, value, width)] = True
     _overwrite_fixed(buffer, near, wire_type, value, width)
     begin = near + 1 + width.view(np.int64)
     length = np.minimum(value, len(buffer.data)) * (wire_type == LENGTH)
     following = begin + length.view(np.int64)
     stray |= following > stop
     return Fields(row, tag, value, begin), following, stray
+
+
+def spell_varint(number: int) -> bytes:
+    """Spell a number, a negative one as protobuf does, in ten bytes."""
+    number &= 0xFFFF_FFFF_FFFF_FFFF
+    spelled = bytearray()
+    while number > 0x7F:
+        spelled.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(spelled) + bytes([number])
 
 
 def varints(word: Words) -> tuple[Words, Words]:
@@ -319,21 +329,38 @@ def varints(word: Words) -> tuple[Words, Words]:
     mask = ends ^ (ends - np.uint64(1))
     width = ((mask & EACH_LOW_BIT) * EACH_LOW_BIT) >> np.uint64(56)
     value = word & mask & ~EACH_HIGH_BIT
+    widest = int(mask.max())
     for low, high, gap in SQUEEZE:
         value = (value & low) | ((value & high) >> gap)
+        if widest >> (16 * int(gap)) == 0:
+            break  # no number has bytes that would have to move on
     return value, width
 
 
-def _finish_long_varints(
-    buffer: Buffer, position: Ints, value: Words, width: Words, stray: Mask
-) -> None:
-    """Add what lies beyond the word of a field, which holds the tag and 7 bytes of a varint."""
+def read_numbers(buffer: Buffer, position: Ints) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
+    """Read fields that should be varints: tag, value, and where each ends.
+
+    The tag of a damaged one is 0. From each position REACH bytes must exist.
+    """
+    word = buffer.words[position]
+    tag = word.astype(np.uint8)
+    value, width = varints(word >> ONE_BYTE)
+    tag[_finish_long_varints(buffer, position, value, width)] = 0
+    return tag, value, position + 1 + width.view(np.int64)
+
+
+def _finish_long_varints(buffer: Buffer, position: Ints, value: Words, width: Words) -> Ints:
+    """Add what lies beyond the word of a field, which holds the tag and 7 bytes of a varint.
+
+    Gives the rows of numbers that do not end after ten bytes.
+    """
+    if width.max(initial=0) < 8:
+        return NO_ROWS
     long = np.flatnonzero(width == 8)
-    if len(long):
-        high, more = varints(buffer.words[position[long] + 8])
-        value[long] |= high << np.uint64(49)
-        width[long] = 7 + more
-        stray[long] |= more > 3
+    high, more = varints(buffer.words[position[long] + 8])
+    value[long] |= high << np.uint64(49)
+    width[long] = 7 + more
+    return long[more > 3]
 
 
 def _overwrite_fixed(

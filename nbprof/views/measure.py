@@ -1,6 +1,6 @@
 """What each node cost: a profile's events added up per node, one array per metric."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -56,7 +56,7 @@ def only_what_ran(profile: "Profile") -> "Profile":
     if profile.recording.tfprof:
         return profile
     ran = int(profile.events["node"].max()) + 1 if len(profile.events) else 0
-    return replace(profile, nodes=profile.nodes[:ran])
+    return profile if ran == len(profile.nodes) else profile.with_nodes(profile.nodes[:ran])
 
 
 def measure(profile: "Profile", step: Step | None, members: Members) -> Metrics:
@@ -64,7 +64,9 @@ def measure(profile: "Profile", step: Step | None, members: Members) -> Metrics:
     step = resolved_step(profile, step)
     count = len(members.node)
     events = chosen_events(profile, step)
-    member = members.of_event[events.index.to_numpy()]
+    member = members.of_event
+    if events is not profile.events:
+        member = member[events.index.to_numpy()]
     if (member >= count).any():  # events of nodes that are no member
         events, member = events[member < count], member[member < count]
     metrics = _add_up_events(events, member, count)

@@ -141,7 +141,7 @@ class GraphDef:
 def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
     """Read the bytes of a GraphDef; `source` is the file's name, for errors."""
     buffer = Buffer(data, source, "binary GraphDef")
-    nodes, _ = scan_long(buffer, buffer.all(), NODES)
+    nodes = scan_long(buffer, buffer.all(), NODES).inner
     count = len(nodes)
     fields = scan(buffer, nodes)
     inputs = fields.messages(NODE_INPUT)

@@ -71,7 +71,8 @@ class OpLog:
 def read_op_log(data: bytes, source: str = "op log") -> OpLog:
     """Read the bytes of an OpLogProto; `source` is the file's name, for errors."""
     buffer = Buffer(data, source, "OpLogProto")
-    entries, top = scan_long(buffer, buffer.all(), ENTRIES)
+    log = scan_long(buffer, buffer.all(), ENTRIES)
+    entries, top = log.inner, log.others
     count = len(entries)
     fields = scan(buffer, entries)
     types = fields.messages(ENTRY_TYPE)

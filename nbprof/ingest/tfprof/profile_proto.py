@@ -59,7 +59,8 @@ NODES = Inner(tag(PROFILE_NODES), first=tag(KEY, VARINT), second=(tag(VALUE),))
 def read_profile_proto(data: bytes, source: str = "profile") -> SavedProfile:
     """Read the bytes of a ProfileProto; `source` is the file's name, for errors."""
     buffer = Buffer(data, source, "ProfileProto")
-    entries, top = scan_long(buffer, buffer.all(), NODES)
+    profile = scan_long(buffer, buffer.all(), NODES)
+    entries, top = profile.inner, profile.others
     count = len(entries)
     in_entries = scan(buffer, entries)
     fields = scan(buffer, value_messages(in_entries, count))

@@ -142,7 +142,8 @@ def read_run_metadata(data: bytes, source: str = "run metadata") -> RunMetadata:
     buffer = Buffer(data, source, "binary RunMetadata")
     step_stats = scan(buffer, buffer.all()).messages(RUN_STEP_STATS)
     devices = scan(buffer, step_stats).messages(STEP_DEVICE)
-    records, in_devices = scan_long(buffer, devices, RECORDS)
+    read = scan_long(buffer, devices, RECORDS)
+    records, in_devices = read.inner, read.others
     count = len(records)
     fields = scan(buffer, records)
     return RunMetadata(

@@ -1,0 +1,213 @@
+"""Find the events of a trace's lines all at once, instead of stepping from one to the next.
+
+Where an event may begin is seen from a few bytes: its tag, a length, the tags of its id and of its
+offset. Bytes are compared fast; of what is found so a part in fifty is no event. What is one is
+then proved: the first event of a line is one, and so is what begins where an event ends. This chain
+of proofs runs from neighbour to neighbour except where it has to leap over a false candidate, and
+only the leaps have to be followed. Where no candidate stands at the end of an event, something else
+does: an unusual event, another field, or damage; `Buffer.field` reads it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.ingest.lanes import Long
+from nbprof.ingest.wire import (
+    LARGEST_TAG,
+    REACH,
+    Buffer,
+    Fields,
+    Ints,
+    Mask,
+    Positions,
+    Spans,
+)
+
+EVENT, ID, OFFSET = 4 << 3 | 2, 1 << 3, 2 << 3
+"""The tags of an event in a line, and of an id and an offset in an event."""
+
+CHUNK = 1 << 17
+"""So many bytes are compared at once, to stay in the processor's cache."""
+
+LONGEST = 8
+"""So many bytes from a tag on are looked at."""
+
+MOST_ROUNDS = 32
+"""After so many unusual things in one line the search is given up."""
+
+
+def find_events(buffer: Buffer, lines: Spans) -> Long | None:
+    """Find the events of lines; None if they look too unusual for this way to be the faster one."""
+    candidates = _find_candidates(buffer, lines)
+    walk = _Walk(buffer, lines)
+    proofs = _Proofs(candidates)
+    waiting = walk.start()
+    for _ in range(MOST_ROUNDS):
+        if not len(waiting):
+            return _put_together(buffer, candidates, proofs.true(), walk)
+        walk.position[waiting] = proofs.follow(walk.position[waiting])
+        waiting = walk.step(waiting)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Places where events may begin, in file order."""
+
+    position: Positions
+    """Where the tag is."""
+    begin: Positions
+    """Where the event itself begins, after its length."""
+    size: Positions
+    line: Positions
+    first: npt.NDArray[np.uint32]
+    """The first bytes of the event."""
+
+
+class _Proofs:
+    """Tells which candidates are events, from places on where an event surely begins."""
+
+    def __init__(self, candidates: _Candidates) -> None:
+        self._position = position = candidates.position
+        end = candidates.begin + candidates.size.astype(position.dtype)
+        # The candidates at whose end not the next one stands, and which one does.
+        self._leaps = np.flatnonzero(np.append(end[:-1] != position[1:], True)[: len(position)])
+        self._stop = end[self._leaps]
+        target = np.searchsorted(position, self._stop)
+        stands = np.append(position, 0)[target] == self._stop
+        self._target = np.where(stands, target, -1)
+        nowhere = len(self._leaps)
+        self._next = np.where(stands, np.searchsorted(self._leaps, target), nowhere)
+        self._change = np.zeros(len(position) + 1, np.int64)
+
+    def follow(self, start: Ints) -> Ints:
+        """Prove all that follows from these places; give the places where that ends."""
+        first = np.searchsorted(self._position, start.astype(self._position.dtype))
+        found = np.flatnonzero(np.append(self._position, 0)[first] == start)
+        first = first[found]
+        nowhere = len(self._leaps)
+        reached = np.zeros(nowhere + 1, np.bool_)
+        opening = np.searchsorted(self._leaps, first)
+        reached[opening] = True
+        # Leaps of 1, 2, 4 … at a time: after n rounds all of 2ⁿ leaps are marked.
+        leap = np.append(self._next, nowhere)
+        for _ in range(nowhere.bit_length()):
+            reached[leap[reached]] = True
+            leap = leap[leap]
+        taken = np.flatnonzero(reached[:-1])
+        entry = np.empty(nowhere + 1, np.int64)
+        entry[self._next[taken]] = self._target[taken]
+        entry[opening] = first
+        self._change[entry[taken]] += 1
+        self._change[self._leaps[taken] + 1] -= 1
+        last = taken[self._next[taken] == nowhere]  # one for each start, in their order
+        stop = start.copy()
+        stop[found] = self._stop[last]
+        return stop
+
+    def true(self) -> Mask:
+        """Mark what was proved."""
+        marked: Mask = np.cumsum(self._change)[:-1] > 0
+        return marked
+
+
+def _find_candidates(buffer: Buffer, lines: Spans) -> _Candidates:
+    """Look for events chunk by chunk; columns are as narrow as they can be."""
+    begin = lines.begin.astype(np.int64)
+    end = begin + lines.size.astype(np.int64)
+    width = np.min_scalar_type(len(buffer.data))
+    found = []
+    stop = min(int(end.max(initial=0)), len(buffer.data) - REACH)
+    for start in range(int(begin.min(initial=stop)), stop, CHUNK):
+        position = _places(buffer, start, min(start + CHUNK, stop))
+        size = buffer.bytes[position + 1].astype(np.int64)
+        inside = position + 2
+        long = np.flatnonzero(size > 0x7F)
+        size[long] += (buffer.bytes[inside[long]].astype(np.int64) - 1) << 7
+        inside[long] += 1
+        line = np.searchsorted(begin, position, side="right") - 1
+        kept = (inside + size <= end[line]) & (buffer.bytes[inside] == ID)
+        position, inside, size, line = (column[kept] for column in (position, inside, size, line))
+        first = buffer.words[inside].astype(np.uint32)
+        narrow = position.astype(width), inside.astype(width), size.astype(np.uint16)
+        found.append((*narrow, line.astype(np.uint32), first))
+    none = np.zeros(0, np.uint32)
+    found.append((none.astype(width), none.astype(width), none.astype(np.uint16), none, none))
+    return _Candidates(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _places(buffer: Buffer, start: int, stop: int) -> Ints:
+    """Find the bytes that look like the tag of an event, by the tags in it that follow."""
+    count = stop - start
+    chunk = buffer.bytes[start : stop + LONGEST]
+    likely = chunk[:count] == EVENT
+    tag = chunk == ID
+    likely &= tag[2 : count + 2] | tag[3 : count + 3]  # after a length of one or two bytes
+    tag = chunk == OFFSET
+    likely &= tag[4 : count + 4] | tag[5 : count + 5] | tag[6 : count + 6] | tag[7 : count + 7]
+    return np.flatnonzero(likely) + start
+
+
+class _Walk:
+    """Goes through lines where there are no candidates, field by field."""
+
+    def __init__(self, buffer: Buffer, lines: Spans) -> None:
+        self._buffer = buffer
+        self.position = lines.begin.astype(np.int64)
+        """Where each line has been read up to."""
+        self._end = self.position + lines.size.astype(np.int64)
+        self.fields: list[tuple[int, int, int, int]] = []
+        """Line, tag, value and begin of what was read."""
+
+    def start(self) -> Ints:
+        """Read what stands before the events; give the lines that are not at their end."""
+        return self._read_others(np.arange(len(self.position)))
+
+    def step(self, lines: Ints) -> Ints:
+        """Read one field, and what stands before the next event; give those not at their end."""
+        lines = lines[self.position[lines] < self._end[lines]]
+        for line in lines.tolist():
+            self._read_field(line)
+        return self._read_others(lines)
+
+    def _read_others(self, lines: Ints) -> Ints:
+        for line in lines.tolist():
+            while self.position[line] < self._end[line]:
+                if self._buffer.data[self.position[line]] == EVENT:
+                    break
+                self._read_field(line)
+        return lines[self.position[lines] < self._end[lines]]
+
+    def _read_field(self, line: int) -> None:
+        position, end = int(self.position[line]), int(self._end[line])
+        tag, value, begin, self.position[line] = self._buffer.field(position, end)
+        if tag <= LARGEST_TAG:
+            self.fields.append((line, tag, value, begin))
+
+
+def _put_together(buffer: Buffer, found: _Candidates, true: Mask, walk: _Walk) -> Long:
+    """Make one table of the candidates that are events and of what was read field by field."""
+    columns = zip(*walk.fields, strict=True) if walk.fields else ((),) * 4
+    line, tag, value, begin = (np.array(column, np.uint64) for column in columns)
+    events, others = np.flatnonzero(tag == EVENT), np.flatnonzero(tag != EVENT)
+    spans, first = Spans(found.line, found.begin, found.size), found.first
+    if not true.all():
+        spans, first = spans[np.flatnonzero(true)], first[true]
+    if len(events):
+        unusual = Spans(*(column[events].view(np.int64) for column in (line, begin, value)))
+        spans = Spans.join([spans, unusual])
+        order = np.argsort(spans.begin, kind="stable")
+        words = buffer.words_at(unusual.begin).astype(np.uint32)
+        spans, first = spans[order], np.append(first, words)[order]
+    return Long(
+        spans,
+        first,
+        Fields(
+            line[others].view(np.int64),
+            tag[others].astype(np.uint8),
+            value[others],
+            begin[others].view(np.int64),
+        ),
+    )

@@ -1,0 +1,289 @@
+"""The events of a trace and their stats, read block by block; only what is wanted is kept.
+
+An event is an id, an offset and a duration, each mostly there, and a chain of stats; a stat is an
+id and a value. What looks so is read at fixed places by vectors; whatever looks otherwise is read
+again by `wire.scan`, which reads fields of any order and words the errors.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.ingest.chains import INSIDE, Links, follow
+from nbprof.ingest.lanes import Long
+from nbprof.ingest.metadata import Metadata, Rows, Strings
+from nbprof.ingest.stat_search import events_with
+from nbprof.ingest.wanted import NEVER, PERHAPS, Wanted
+from nbprof.ingest.wire import (
+    FIXED64,
+    LENGTH,
+    ONE_BYTE,
+    REACH,
+    VARINT,
+    Buffer,
+    Ints,
+    Mask,
+    Spans,
+    Words,
+    read_numbers,
+    scan,
+    spell_varint,
+    varints,
+)
+
+EVENT_METADATA_ID = 1 << 3 | VARINT
+EVENT_OFFSET_PS = 2 << 3 | VARINT
+EVENT_DURATION_PS = 3 << 3 | VARINT
+EVENT_STAT = 4 << 3 | LENGTH
+EVENT_OCCURRENCES = 5 << 3 | VARINT
+
+STAT_METADATA_ID = 1 << 3 | VARINT
+STAT_DOUBLE = 2 << 3 | FIXED64
+STAT_UINT64 = 3 << 3 | VARINT
+STAT_INT64 = 4 << 3 | VARINT
+STAT_TEXT = 5 << 3 | LENGTH
+STAT_BYTES = 6 << 3 | LENGTH
+STAT_REFERENCE = 7 << 3 | VARINT
+STAT_VALUES = (STAT_DOUBLE, STAT_UINT64, STAT_INT64, STAT_TEXT, STAT_BYTES, STAT_REFERENCE)
+
+SOME_BYTES = np.uint64((1 << 8 * (INSIDE - 1)) - 1)
+"""Those bytes of an id that are known to be in the first bytes of a message."""
+
+UNUSED, WANTED, TELLING = range(3)
+"""What a stat is good for."""
+
+BLOCK = 1 << 14
+"""So many events are read side by side: their temporaries fit the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of stats, by event; texts are rows of the table of texts."""
+
+    event: Rows
+    name: Rows
+    tag: npt.NDArray[np.uint8]
+    """How the value was written; a text in place has become a reference."""
+    value: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The events kept, in file order."""
+
+    line: Rows
+    kind: npt.NDArray[np.int8]
+    name: Rows
+    display_name: Rows
+    offset_ps: Ints
+    duration_ps: Ints
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """What stands before the stats of an event."""
+
+    id: Ints
+    offset_ps: Ints
+    duration_ps: Ints
+
+
+class EventReader:
+    """Reads the events of all lines of a trace."""
+
+    def __init__(
+        self,
+        buffer: Buffer,
+        strings: Strings,
+        metadata: Metadata,
+        stat_metadata: Metadata,
+        plane_names: list[str],
+        wanted: Wanted | None,
+    ) -> None:
+        self._buffer = buffer
+        self._strings = strings
+        self._metadata = metadata
+        self._stat_metadata = stat_metadata
+        self._all = wanted is None
+        self._kind = np.full(len(metadata.id), PERHAPS, np.int8)
+        self._use = np.full(len(stat_metadata.id), WANTED, np.uint8)
+        if wanted is not None:
+            texts = strings.texts
+            names = zip(metadata.plane.tolist(), metadata.name, metadata.display_name, strict=True)
+            self._kind[:-1] = [
+                wanted.kind(plane_names[plane], texts[name], texts[shown])
+                for plane, name, shown in list(names)[:-1]
+            ]
+            self._use[:] = [
+                TELLING if name in wanted.telling else WANTED if name in wanted.stats else UNUSED
+                for name in map(texts.__getitem__, stat_metadata.name)
+            ]
+
+    def read(self, lines: Long, line_plane: Rows) -> Events:
+        """Read the events of lines."""
+        events = lines.inner
+        if not self._all:
+            events = events[np.flatnonzero(self._may_matter(lines, line_plane))]
+        blocks = []
+        count = 0
+        for first in range(0, max(len(events), 1), BLOCK):
+            block = self._read_block(events[first : first + BLOCK], line_plane, count)
+            count += len(block.line)
+            blocks.append(block)
+        columns = ("line", "kind", "name", "display_name", "offset_ps", "duration_ps")
+        joined = {name: np.concatenate([getattr(b, name) for b in blocks]) for name in columns}
+        values = {
+            name: np.concatenate([getattr(b.values, name) for b in blocks])
+            for name in Values.__dataclass_fields__
+        }
+        return Events(**joined, values=Values(**values))
+
+    def _may_matter(self, lines: Long, line_plane: Rows) -> Mask:
+        """Tell by the ids of events which have to be read: most have not."""
+        telling = self._stat_metadata.id[self._use == TELLING].tolist()
+        patterns = {bytes([STAT_METADATA_ID]) + spell_varint(number) for number in telling}
+        marked = events_with(self._buffer, lines.inner, patterns, STAT_VALUES)
+        for start in range(0, len(marked), BLOCK):
+            block = slice(start, start + BLOCK)
+            first = lines.first[block].astype(np.uint64)
+            ids, width = varints((first >> ONE_BYTE) & SOME_BYTES)
+            found = self._metadata.find(line_plane[lines.inner.row[block]], ids.view(np.int64))
+            usual = (first.astype(np.uint8) == EVENT_METADATA_ID) & (width < INSIDE)
+            usual &= width < lines.inner.size[block].astype(np.uint64)
+            kind = self._kind[found]
+            marked[block] |= (kind != PERHAPS) & (kind != NEVER) | ~usual
+        return marked
+
+    def _read_block(self, events: Spans, line_plane: Rows, before: int) -> Events:
+        heads, stats, first = _read_heads(self._buffer, events)
+        line = events.row.astype(np.int32)
+        plane = line_plane[line]
+        found = self._metadata.find(plane, heads.id)
+        ids, after = _read_stat_ids(self._buffer, stats, first)
+        stat = self._stat_metadata.find(plane[stats.row], ids)
+        kind = self._kind[found]
+        use = self._use[stat]
+        matters = (kind != PERHAPS) | self._all
+        matters[stats.row[use == TELLING]] = True
+        matters &= kind != NEVER
+        kept = np.flatnonzero(matters)
+        chosen = np.flatnonzero(use)
+        chosen = chosen[matters[stats.row[chosen]]]
+        place = np.empty(len(line), np.int32)
+        place[kept] = np.arange(before, before + len(kept))
+        found = found[kept]
+        return Events(
+            line[kept],
+            kind[kept],
+            self._metadata.name[found],
+            self._metadata.display_name[found],
+            heads.offset_ps[kept],
+            heads.duration_ps[kept],
+            self._read_values(stats[chosen], stat[chosen], after[chosen], place, plane),
+        )
+
+    def _read_values(
+        self, stats: Spans, stat: Ints, after: Ints, place: Rows, plane: Rows
+    ) -> Values:
+        """Read the values of these stats, whose ids end where `after` says."""
+        tag, value, begin = _read_stat_values(self._buffer, stats, after)
+        referring = np.flatnonzero(tag == STAT_REFERENCE)
+        ids = value[referring].view(np.int64)
+        named = self._stat_metadata.find(plane[stats.row[referring]], ids)
+        value[referring] = self._stat_metadata.name[named]
+        written = np.flatnonzero((tag == STAT_TEXT) | (tag == STAT_BYTES))
+        if len(written):
+            data = self._buffer.data
+            spans = zip(begin[written].tolist(), value[written].tolist(), strict=True)
+            value[written] = self._strings.add_all([data[at : at + size] for at, size in spans])
+            tag[written] = STAT_REFERENCE
+        there = np.flatnonzero(tag)
+        name = self._stat_metadata.name[stat]
+        values = Values(place[stats.row], name, tag, value)
+        if len(there) == len(tag):
+            return values
+        return Values(*(getattr(values, column)[there] for column in Values.__dataclass_fields__))
+
+
+def _read_heads(buffer: Buffer, events: Spans) -> tuple[_Heads, Spans, Words]:
+    """Read ids, offsets and durations, and find the stats; rows count in the block."""
+    begin = events.begin.astype(np.int64)
+    end = begin + events.size.astype(np.int64)
+    odd = begin > len(buffer.data) - 3 * REACH
+    if odd.all():
+        heads = _Heads(*(np.zeros(len(events), np.int64) for _ in range(3)))
+        return _read_odd(buffer, events, np.arange(len(events)), heads, follow(buffer, end, end, 0))
+    tag, ids, position = read_numbers(buffer, np.where(odd, 0, begin))
+    odd |= tag != EVENT_METADATA_ID
+    offset, position = _read_if(buffer, position, EVENT_OFFSET_PS)
+    duration, position = _read_if(buffer, position, EVENT_DURATION_PS)
+    odd |= position > end
+    links = follow(buffer, np.where(odd, end, position), end, EVENT_STAT)
+    odd |= links.stopped != end
+    heads = _Heads(ids.view(np.int64), offset.view(np.int64), duration.view(np.int64))
+    if odd.any():
+        return _read_odd(buffer, events, np.flatnonzero(odd), heads, links)
+    return heads, links.spans, links.first
+
+
+def _read_if(buffer: Buffer, position: Ints, expected: int) -> tuple[Words, Ints]:
+    """Read a number where it has the expected tag, else 0; and give the place after it."""
+    tag, value, after = read_numbers(buffer, position)
+    there = tag == expected
+    if there.all():
+        return value, after
+    return np.where(there, value, np.uint64(0)), np.where(there, after, position)
+
+
+def _read_odd(
+    buffer: Buffer, events: Spans, odd: Ints, heads: _Heads, links: Links
+) -> tuple[_Heads, Spans, Words]:
+    """Read the events that look otherwise, and put them with the rest."""
+    fields = scan(buffer, events[odd])
+    count = len(odd)
+    heads.id[odd] = fields.numbers(EVENT_METADATA_ID, count)
+    timing = fields.last(count, EVENT_OFFSET_PS, EVENT_OCCURRENCES)
+    heads.offset_ps[odd] = np.where(timing.tag == EVENT_OFFSET_PS, timing.value, 0).view(np.int64)
+    heads.duration_ps[odd] = fields.numbers(EVENT_DURATION_PS, count)
+    stats = fields.messages(EVENT_STAT)
+    usual = np.flatnonzero(~np.isin(links.spans.row, odd))
+    spans = Spans.join([links.spans[usual], Spans(odd[stats.row], stats.begin, stats.size)])
+    first = np.append(links.first[usual], buffer.words_at(stats.begin))
+    order = np.argsort(spans.row.astype(np.uint16), kind="stable")
+    return heads, spans[order], first[order]
+
+
+def _read_stat_ids(buffer: Buffer, stats: Spans, first: Words) -> tuple[Ints, Ints]:
+    """Read the ids of stats, and where each ends; that is 0 where it has to be read otherwise."""
+    value, width = varints((first >> ONE_BYTE) & SOME_BYTES)
+    ids, width = value.view(np.int64), width.view(np.int64)
+    after = stats.begin.astype(np.int64) + 1 + width
+    usual = (first.astype(np.uint8) == STAT_METADATA_ID) & (width + 1 < stats.size)
+    usual &= width < INSIDE
+    if not usual.all():
+        odd = np.flatnonzero(~usual)
+        ids[odd] = scan(buffer, stats[odd]).numbers(STAT_METADATA_ID, len(odd))
+        after[odd] = 0
+    return ids, after
+
+
+def _read_stat_values(
+    buffer: Buffer, stats: Spans, after: Ints
+) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
+    """Read tag, value and place of the values; tag 0 where there is none."""
+    end = stats.begin + stats.size
+    usual = (after > 0) & (after <= len(buffer.data) - REACH)
+    position = np.where(usual, after, 0)
+    tag = np.zeros(len(stats), np.uint8)
+    value, begin = np.zeros(len(stats), np.uint64), np.zeros(len(stats), np.int64)
+    if usual.any():
+        tag, value, begin = read_numbers(buffer, position)
+        is_number = (tag == STAT_INT64) | (tag == STAT_UINT64) | (tag == STAT_REFERENCE)
+        usual &= is_number & (begin == end)
+    odd = np.flatnonzero(~usual)
+    if len(odd):
+        values = scan(buffer, stats[odd]).last(len(odd), *STAT_VALUES)
+        tag[odd], value[odd], begin[odd] = values.tag, values.value, values.begin
+    return tag, value, begin

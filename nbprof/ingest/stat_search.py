@@ -1,0 +1,46 @@
+"""Find events that have certain rare stats without reading the stats of all events.
+
+A stat begins with its id, spelled in a few bytes; where these bytes do not occur, the stat is not.
+Where they do, the event has to be read to know.
+"""
+
+import numpy as np
+
+from nbprof.ingest.wire import Buffer, Ints, Mask, Spans
+
+CHUNK = 1 << 18
+"""So many bytes are compared at once, to stay in the processor's cache."""
+
+MOST_PATTERNS = 16
+
+
+def events_with(
+    buffer: Buffer, events: Spans, patterns: set[bytes], behind: tuple[int, ...]
+) -> Mask:
+    """Mark the events in which one of the patterns stands before one of the bytes `behind`."""
+    if len(patterns) > MOST_PATTERNS:
+        return np.ones(len(events), np.bool_)
+    marked = np.zeros(len(events), np.bool_)
+    data, begin = buffer.bytes, events.begin
+    for position, pattern in _places(buffer, patterns):
+        for offset, letter in enumerate(pattern):
+            position = position[data[position + offset] == letter]
+        position = position[np.isin(data[position + len(pattern)], behind)]
+        event = np.searchsorted(begin, position.astype(begin.dtype), side="right") - 1
+        marked[event[event >= 0]] = True
+    return marked
+
+
+def _places(buffer: Buffer, patterns: set[bytes]) -> list[tuple[Ints, bytes]]:
+    """Find where the first two bytes of each pattern are."""
+    data = buffer.bytes
+    found = []
+    longest = max(map(len, patterns), default=0)
+    for start in range(0, max(len(data) - longest, 0), CHUNK):
+        chunk = data[start : min(start + CHUNK, len(data) - longest) + 1]
+        for pattern in patterns:
+            hit = chunk[1:] == pattern[1]
+            hit &= chunk[:-1] == pattern[0]
+            if hit.any():
+                found.append((np.flatnonzero(hit) + start, pattern))
+    return found

@@ -1,0 +1,19 @@
+"""What a reader wants to know of a trace: most events of a trace tell it nothing."""
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+
+NEVER, PERHAPS = -1, 0
+"""The kinds of events that are left out, whatever stats they have, or unless a stat tells more."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which events and stats to keep."""
+
+    kind: Callable[[str, bytes, bytes], int]
+    """Gives the kind of the events with a plane's name, an own name and a display name."""
+    telling: Set[bytes]
+    """Stats that make any event worth keeping, if its kind is not NEVER."""
+    stats: Set[bytes]
+    """The stats to keep, those that tell among them."""
