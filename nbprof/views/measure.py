@@ -1,6 +1,6 @@
 """What each node cost: a profile's events added up per node, one array per metric."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -56,7 +56,7 @@ def only_what_ran(profile: "Profile") -> "Profile":
     if profile.recording.tfprof:
         return profile
     ran = int(profile.events["node"].max()) + 1 if len(profile.events) else 0
-    return replace(profile, nodes=profile.nodes[:ran])
+    return profile.with_nodes(profile.nodes[:ran])
 
 
 def measure(profile: "Profile", step: Step | None, members: Members) -> Metrics:
