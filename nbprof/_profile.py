@@ -5,8 +5,11 @@ it; nothing here knows TensorFlow. (The module's underscore leaves the name `nbp
 function.)
 """
 
+# ruff: noqa: RUF009 (the tables of a Profile are descriptors, no defaults)
+
+from copy import copy
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbprof.units import format_seconds
 
@@ -40,6 +43,19 @@ class Recording:
     """Whether lines of Python are known at all."""
 
 
+class _Once:
+    """Makes a table when first called, for all profiles that share it."""
+
+    def __init__(self, make: "Callable[[], pd.DataFrame]") -> None:
+        self._make: Callable[[], pd.DataFrame] | None = make
+
+    def __call__(self) -> "pd.DataFrame":
+        if self._make is not None:
+            self._table = self._make()
+            self._make = None  # and what it was made of can go
+        return self._table
+
+
 class _Table:
     """A table of a Profile, given as it is or as a function that makes it when first asked for."""
 
@@ -60,7 +76,7 @@ class _Table:
         return table
 
     def __set__(self, profile: Any, table: Any) -> None:
-        vars(profile)[self._name] = table
+        vars(profile)[self._name] = _Once(table) if callable(table) else table
 
 
 def _table(default: "Callable[[], pd.DataFrame] | None" = None) -> Any:
@@ -90,12 +106,12 @@ def lazily(make: "Callable[[], pd.DataFrame]") -> Any:
 class Profile:
     """The tables of one profiled cell; `profile.view("op")` is the way to look at them."""
 
-    nodes: "pd.DataFrame"
+    nodes: "pd.DataFrame" = _table()
     """A row per node: `name`, `op_type`, `device`, `types` (further ones, as tfprof has them),
     `data_format` (empty: none), `float_ops` (of one run, in tfprof's inputs), and for variables,
     which stand last and never run, `shape`, `params`, `trainable` and `layer`, a row of that
     table."""
-    events: "pd.DataFrame"
+    events: "pd.DataFrame" = _table()
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
     further work of a run that is counted elsewhere), `accelerator`, `stack` (of the Python that
@@ -103,37 +119,37 @@ class Profile:
     `input_shapes`, `output_shapes` (rows of `shapes`; of the first output only), `float_ops` and
     `output_bytes` (NaN: not known), and `bytes`, `peak_bytes`, `residual_bytes` (NaN where memory
     was not recorded)."""
-    layers: "pd.DataFrame"
+    layers: "pd.DataFrame" = _table()
     """A row per Keras layer in the place where it was called, and per other part of the work (the
     optimizer, the input pipeline …): `name`, `kind` (the layer's class), `parent` (-1: none)."""
-    inputs: "pd.DataFrame" = _table()  # noqa: RUF009 a descriptor is no default
+    inputs: "pd.DataFrame" = _table()
     """A row per input of a node: `node`, `position`, `source` (the node that makes it, -1: not
     known), `shape` (in tfprof's inputs)."""
-    shapes: "pd.DataFrame"
+    shapes: "pd.DataFrame" = _table()
     """A row per distinct list of shapes: `shapes`, such as `("32x64", "64x128")`."""
-    allocations: "pd.DataFrame" = _table()  # noqa: RUF009 a descriptor is no default
+    allocations: "pd.DataFrame" = _table()
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
-    values: "pd.DataFrame" = _table(_no_values)  # noqa: RUF009 a descriptor
+    values: "pd.DataFrame" = _table(_no_values)
     """A row per variable that a checkpoint given with tfprof's inputs has: `node`, `text`."""
-    allocator: "pd.DataFrame" = _table(no_allocator)  # noqa: RUF009 a descriptor
+    allocator: "pd.DataFrame" = _table(no_allocator)
     """What tfprof's inputs say of an accelerator's memory, as it was while an event ran: `event`,
     `kind`, `micros`, `bytes`. An entry is what the allocator had "in use", a "change" of what the
     event's node held, or what the node kept for good, "persistent"."""
-    frames: "pd.DataFrame" = _table()  # noqa: RUF009 a descriptor is no default
+    frames: "pd.DataFrame" = _table()
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
     cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own),
     `function_line` (where the function begins, in tfprof's inputs)."""
-    threads: "pd.DataFrame"
+    threads: "pd.DataFrame" = _table()
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""
-    steps: "pd.DataFrame"
+    steps: "pd.DataFrame" = _table()
     """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
-    traces: "pd.DataFrame"
+    traces: "pd.DataFrame" = _table()
     """A row per call that built the graph of a tf.function: `function`, `count` (how often that
     function has been traced by then), `step` (-1: in none), `start_micros`, `micros`, `changed`
     (against the trace before, where it can be told)."""
-    spent: "pd.DataFrame"
+    spent: "pd.DataFrame" = _table()
     """A row per thing the cell's own thread spent time on: `category`, `ns`; the sum is the wall
     time."""
     recording: Recording
@@ -167,6 +183,12 @@ class Profile:
         if not recording.traced_ns or recording.traced_ns > 0.99 * recording.wall_ns:
             return ""
         return f", the first {format_seconds(recording.traced_ns)} traced"
+
+    def with_nodes(self, nodes: "pd.DataFrame") -> "Profile":
+        """Give the same profile with other nodes; no other table is made for it."""
+        other = copy(self)  # dataclasses.replace would ask for every table
+        vars(other)["nodes"] = nodes
+        return other
 
     def view(
         self, name: str = "op", checked: "ViewOptions | None" = None, /, **options: object
@@ -263,18 +285,43 @@ class Profile:
 
         export.write_file(self, path)
 
-    def with_nodes(self, nodes: "pd.DataFrame") -> "Profile":
-        """Give the profile with another table of nodes; tables not made yet stay so."""
-        other = object.__new__(Profile)
-        vars(other).update(vars(self), nodes=nodes)
-        return other
-
     def __repr__(self) -> str:
         return f"<Profile: {self.headline}>"
 
 
 TABLES = tuple(field.name for field in fields(Profile) if "pd.DataFrame" in str(field.type))
 """The names of a Profile's tables."""
+
+
+class Pointer(NamedTuple):
+    """What the numbers in a column stand for: rows of a table, from 0."""
+
+    table: str
+    column: str = ""
+    """Not the rows of the table are meant then, but the numbers in this column of it."""
+    optional: bool = True
+    """Whether -1 may stand for none."""
+    earlier: bool = False
+    """Whether only a row before the own one is meant, so that nothing is inside itself."""
+
+
+POINTERS = {
+    "nodes": {"layer": Pointer("layers")},
+    "events": {
+        "node": Pointer("nodes", optional=False),
+        "step": Pointer("steps", "step"),
+        "thread": Pointer("threads", optional=False),
+        "layer": Pointer("layers"),
+        "input_shapes": Pointer("shapes", optional=False),
+        "output_shapes": Pointer("shapes", optional=False),
+    },
+    "layers": {"parent": Pointer("layers", earlier=True)},
+    "inputs": {"node": Pointer("nodes", optional=False), "source": Pointer("nodes")},
+    "allocations": {"event": Pointer("events"), "node": Pointer("nodes")},
+    "values": {"node": Pointer("nodes", optional=False)},
+    "allocator": {"event": Pointer("events", optional=False)},
+}
+"""The columns that point into tables, by table; a `stack` that has no frames is not known."""
 
 
 def _plural(count: int, noun: str) -> str:

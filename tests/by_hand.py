@@ -94,7 +94,9 @@ def profile(*nodes, notes=(), steps=1, variables=()):
         inputs=pd.DataFrame(columns=["node", "position", "source", "shape"]),
         shapes=pd.DataFrame({"shapes": shapes}, dtype=object),
         allocations=pd.DataFrame(columns=ALLOCATION),
-        frames=pd.DataFrame(frames, columns=FRAME).astype({"framework": bool}),
+        frames=pd.DataFrame(frames, columns=FRAME, dtype=object).astype(
+            {"stack": int, "line": int, "framework": bool}
+        ),
         threads=pd.DataFrame(
             {
                 "name": ["python", "stream"],
@@ -126,7 +128,8 @@ def _node_table(nodes, names, variables, layers):
         row = (one["name"], "VarHandleOp", "", one["shape"], float(count), one["trainable"])
         types = ("_trainable_variables",) if one["trainable"] else ()
         rows.append((*row, layers[one["layer"]], types))
-    return pd.DataFrame(rows, columns=NODE)
+    kinds = {"params": float, "trainable": bool, "layer": int}
+    return pd.DataFrame(rows, columns=NODE, dtype=object).astype(kinds)
 
 
 def _events(described, names, stacks, shapes, layers):

@@ -104,7 +104,10 @@ def test_further_work_of_a_run_says_so(exported):
 def test_any_text_is_a_name(exported):
     described = node(NASTY, NASTY, layer="x", shapes=(NASTY,), stack=((NASTY, 1, NASTY),))
     made = profile(described, notes=(NASTY,))
-    threads, steps = made.threads.assign(name=NASTY), made.steps.assign(function=NASTY)
+    threads, steps = (
+        table.assign(**{column: pd.Series([NASTY] * len(table), dtype=object)})
+        for table, column in ((made.threads, "name"), (made.steps, "function"))
+    )
 
     trace = exported(replace(made, threads=threads, steps=steps))
 

@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import io
 import json
+import pickle
 import random
 import re
 import subprocess
@@ -22,11 +23,13 @@ from hypothesis import strategies as st
 
 import nbprof
 from nbprof import NbprofError, file_format
-from nbprof._profile import TABLES, Profile, Recording
+from nbprof._profile import POINTERS, TABLES, Profile, Recording
 from nbprof.export.own_file import write_profile
-from nbprof.ingest import own_file
+from nbprof.ingest import own_file, stored_tables
 
 PAGE = Path(__file__).parents[1] / "docs" / "own-file.md"
+VERSION_1 = Path(__file__).parent / "data" / "own_file" / "version_1.nbprof"
+"""A file that an nbprof wrote that knew no other version: it is never written again."""
 
 
 def odd_profile():
@@ -160,6 +163,35 @@ def test_a_new_column_of_any_type_needs_no_change(tmp_path):
     assert [type(one) for one in loaded.shapes["objects"]] == [type(one) for one in objects]
 
 
+def test_a_loaded_profile_needs_its_file_no_more(file):
+    profile = nbprof.load(file)
+    file.write_bytes(b"overwritten")
+    file.unlink()
+
+    assert_same(odd_profile(), profile)
+
+
+def test_a_table_is_made_when_it_is_first_asked_for_and_stays(file, monkeypatch):
+    made = []
+    make = stored_tables.StoredTable.make
+    monkeypatch.setattr(stored_tables.StoredTable, "make", lambda it: made.append(it) or make(it))
+    profile = nbprof.load(file)
+
+    assert profile.nodes is profile.nodes
+    assert len(made) == 1
+    assert profile.with_nodes(profile.nodes[:1]).steps is profile.steps
+    assert len(made) == 2
+
+
+def test_a_loaded_table_may_be_changed_and_a_profile_pickled_before_its_tables_are_made(file):
+    profile = pickle.loads(pickle.dumps(nbprof.load(file)))
+
+    assert_same(odd_profile(), profile)
+    profile.events.loc[0, "self_ns"] = 7
+    profile.events["bytes"] *= 2
+    assert profile.events.loc[0, "self_ns"] == 7
+
+
 NUMBERS = st.sampled_from(sorted(file_format.NUMBERS))
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=8).filter(
     lambda text: not re.search("[\ud800-\udbff][\udc00-\udfff]", text)
@@ -216,7 +248,8 @@ def test_a_million_events_take_little_room_and_hold_no_object_per_row(tmp_path):
     events = pd.DataFrame({"node": (rows % 300).astype(np.int32), "start_ns": rows * 1_234})
     for name in ("bytes", "peak_bytes", "output_bytes"):
         events[name] = (rows % 300) * 512.0
-    profile = dataclasses.replace(by_hand.profile(), events=events)
+    nodes = (node(f"node_{number}") for number in range(300))
+    profile = dataclasses.replace(by_hand.profile(*nodes), events=events)
     path = tmp_path / "big.nbprof"
     profile.save(path)
 
@@ -280,9 +313,35 @@ def test_what_the_file_cannot_hold_is_refused_when_saving(tmp_path, table, reaso
 
 
 def test_a_newer_version_is_refused_in_a_sentence(file, tmp_path):
-    newer = rewritten(file, tmp_path / "newer", lambda it: it.update(version=2, tables="else"))
+    for version in (file_format.VERSION + 1, 99):
+        newer = rewritten(
+            file, tmp_path / "newer", lambda it, to=version: it.update(version=to, tables="else")
+        )
 
-    assert "written by a newer nbprof" in refusal(newer)
+        sentence = refusal(newer)
+        assert f"version {version} of the format and was written by a newer nbprof" in sentence
+        assert "update nbprof" in sentence
+
+
+def test_a_file_of_version_1_stays_readable(golden):
+    profile = nbprof.load(VERSION_1)
+
+    views = [
+        profile.view(name, select="bytes,micros,occurrence,params").text.partition("Profile:\n")[2]
+        for name in ("op", "scope", "graph", "code", "layer")
+    ]
+    golden.check("own_file_version_1.txt", "\n".join(views).replace("\0", "␀"))
+    assert profile.memory()["live_bytes"].tolist() == [64, 96, 64]
+    assert profile.live_at_peak()["op"].tolist()[0] == "a/MatMul"
+    assert profile.summary()["micros"].tolist() == [2500.0]
+    assert profile.notes == odd_profile().notes
+    assert profile.recording == odd_profile().recording
+
+
+def test_a_file_of_version_1_is_the_same_after_it_was_saved_again(tmp_path):
+    profile = nbprof.load(VERSION_1)
+
+    assert_same(profile, saved(profile, tmp_path / "again.nbprof"))
 
 
 def test_an_older_version_is_upgraded_step_by_step(file, monkeypatch):
@@ -396,6 +455,38 @@ def test_a_member_that_is_not_what_it_should_be_is_named(file, tmp_path, name, c
     assert reason in refusal(rewritten(file, tmp_path / "hostile", members={name: content}))
 
 
+def pointing_profile():
+    """A profile in which every column that points into a table has a row."""
+    text = pd.Series(["a"], dtype=object)
+    one = {"micros": [1], "bytes": [1], "position": [0], "kind": text, "text": text}
+    return dataclasses.replace(
+        odd_profile(),
+        inputs=pd.DataFrame({"node": [1], "source": [0], **one}),
+        allocations=pd.DataFrame({"event": [1], "node": [0], **one}),
+        values=pd.DataFrame({"node": [0], **one}),
+        allocator=pd.DataFrame({"event": [0], **one}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table in POINTERS for column in POINTERS[table]]
+)
+def test_a_number_that_points_nowhere_is_refused(tmp_path, table, column):
+    profile, pointer = pointing_profile(), POINTERS[table][column]
+    path = tmp_path / "x.nbprof"
+    assert_same(profile, saved(profile, path))
+    wrong = [10**6, 2**31 - 1, -2, *([] if pointer.optional else [-1])]
+    wrong += [0] if pointer.earlier else []  # row 0 inside itself
+
+    for number in wrong:
+        getattr(profile, table).loc[0, column] = number
+        profile.save(path)
+        assert f"{table}.{column} should hold" in refusal(path)
+    changed = getattr(profile, table).astype({column: float})
+    dataclasses.replace(profile, **{table: changed}).save(path)
+    assert f"{table}.{column} should hold whole numbers" in refusal(path)
+
+
 def test_a_member_with_another_header_or_other_truths_is_refused(file, tmp_path):
     with zipfile.ZipFile(file) as archive:
         truths = archive.read("events/is_run.npy")
@@ -462,12 +553,15 @@ def test_the_name_of_a_file_does_not_matter_and_one_may_stand_in_a_list(file):
 
 
 def loads_or_refuses(path, content):
-    """Give the profile, or the sentence of the refusal."""
+    """Give the profile with its tables made, or the sentence of the refusal."""
     path.write_bytes(content)
     try:
-        return nbprof.load(path)
+        profile = nbprof.load(path)
     except NbprofError as error:
         return str(error)
+    for name in TABLES:  # what loading let pass, no table may fail over
+        assert isinstance(getattr(profile, name), pd.DataFrame)
+    return profile
 
 
 def test_a_file_cut_off_anywhere_is_refused(file):

@@ -32,7 +32,8 @@ MAY_IMPORT = {
     "__init__": {"run", "files", "magics", "printed_report", "tfprof_inputs"},
 }
 LATE_DOORS = {
-    *(("views", "display"), ("views", "display.text"), ("views", "export.table")),
+    *(("views", "display"), ("views", "display.text")),
+    *(("views", f"export.{file}") for file in ("table", "parquet", "whole_file")),
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
 }
 """A View shows and exports itself, a Profile saves itself: inside methods, never at import."""
@@ -44,6 +45,7 @@ OUTSIDERS = {
     "matplotlib": {"display"},
     "anywidget": {"display"},
     "psutil": {"capture"},
+    "pyarrow": {"export"},
 }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Numbers = npt.NDArray[Any]
 
-PAYS = 0.9
+PAYS = 0.5
 """A member is deflated when a sample of it shrinks to less than this share."""
 SAMPLE = 1 << 16
 LEVEL = 1

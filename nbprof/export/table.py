@@ -1,11 +1,44 @@
 """A View's frame as a table file."""
 
+import json
 from typing import TYPE_CHECKING, BinaryIO
+
+from nbprof.export.fields import about, fields, values
 
 if TYPE_CHECKING:
     from nbprof.views.view import View
 
+JSON_TYPES = {"text": "string", "whole": "integer", "number": "number", "shapes": "any"}
+"""How Table Schema calls the kinds of columns; pandas leaves an "any" as it is."""
+
 
 def write_csv(view: "View", file: BinaryIO) -> None:
     """Write UTF-8 CSV with one header line and raw numbers; not recorded is an empty field."""
-    view.frame.to_csv(file, index=False, lineterminator="\n")
+    view.frame.to_csv(file, index=False, lineterminator="\n", errors="replace")
+
+
+def write_json(view: "View", file: BinaryIO) -> None:
+    """Write a Tabular Data Resource: what the view is, its `schema`, and a row a line in `data`."""
+    described = list(fields(view))
+    schema = [
+        {
+            "name": field.name,
+            "type": JSON_TYPES[field.kind],
+            **({"unit": field.unit} if field.unit else {}),
+            **({"description": field.description} if field.description else {}),
+        }
+        for field in described
+    ]
+    head = _spell({**about(view), "schema": {"fields": schema}, "data": []})
+    file.write(head.removesuffix("]}").encode())
+    columns = [values(field, view.frame[field.name]) for field in described]
+    names = [field.name for field in described]
+    separator = "\n"
+    for row in zip(*columns, strict=True):
+        file.write(f"{separator}{_spell(dict(zip(names, row, strict=True)))}".encode())
+        separator = ",\n"
+    file.write(b"\n]}\n")
+
+
+def _spell(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

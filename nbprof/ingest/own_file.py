@@ -3,23 +3,26 @@
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-import pandas as pd
-
-from nbprof._profile import TABLES, Profile, Recording
+from nbprof._profile import TABLES, Profile, Recording, lazily
 from nbprof.errors import NbprofError
 from nbprof.file_format import CATALOGUE, VERSION
 from nbprof.ingest.catalogue import decode_all, expect, read_catalogue
 from nbprof.ingest.members import DamageError, Members
+from nbprof.ingest.pointers import check_pointers
 from nbprof.ingest.stored_tables import read_tables
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
     """What a file holds, before it is a Profile."""
 
-    tables: dict[str, pd.DataFrame]
+    tables: "dict[str, Callable[[], pd.DataFrame]]"
+    """What makes each table."""
     recording: dict[str, Any]
     fields: dict[str, Any]
 
@@ -44,8 +47,10 @@ def read_own_file(path: Path) -> Profile:
 def _read_profile(members: Members) -> Profile:
     catalogue = read_catalogue(members)
     version = expect(catalogue, "version", int, CATALOGUE)
+    tables = read_tables(members, expect(catalogue, "tables", dict, CATALOGUE), TABLES)
+    check_pointers(tables)
     contents = Contents(
-        tables=read_tables(members, expect(catalogue, "tables", dict, CATALOGUE), TABLES),
+        tables={name: lazily(table.make) for name, table in tables.items()},
         recording=decode_all(expect(catalogue, "recording", dict, CATALOGUE)),
         fields=decode_all(expect(catalogue, "fields", dict, CATALOGUE)),
     )
@@ -56,7 +61,7 @@ def _read_profile(members: Members) -> Profile:
         for field in fields(Recording)
         if _is_there(field, contents.recording, "the recording")
     }
-    values = contents.tables | contents.fields | {"recording": Recording(**recording)}
+    values = contents.fields | contents.tables | {"recording": Recording(**recording)}
     return Profile(
         **{
             field.name: values[field.name]
@@ -73,7 +78,8 @@ def _is_there(field: Field[Any], values: dict[str, Any], place: str) -> bool:
             what = "table" if field.name in TABLES else "entry"
             raise DamageError(f"{place} lacks the {what} {field.name!r}")
         return False
-    if not _fits(values[field.name], pd.DataFrame if field.name in TABLES else field.type):
+    value = values[field.name]
+    if not (callable(value) if field.name in TABLES else _fits(value, field.type)):
         raise DamageError(f"{field.name!r} of {place} is not of the type {field.type}")
     return True
 

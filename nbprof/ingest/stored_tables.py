@@ -1,6 +1,11 @@
-"""The tables in nbprof's own file, read column by column; no Python object per number."""
+"""The tables in nbprof's own file, read column by column; no Python object per number.
+
+All is read and checked when the file is loaded, so that whatever is wrong is said then. The frames
+are made later, when they are asked for: that takes longer, and a view looks at few of them.
+"""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,9 +23,40 @@ MOST_TEXT = 256 << 20
 """How many bytes of text a column may repeat; one with more shares its texts instead."""
 
 
+@dataclass(frozen=True, eq=False)
+class StoredColumn:
+    """A column as it is stored, checked."""
+
+    dtype: str
+    numbers: npt.NDArray[Any]
+    """The column itself, perhaps narrower, or for each row the place of its value in `values`."""
+    values: npt.NDArray[np.object_] | None = None
+
+    def make(self) -> Any:
+        """Make the column of a frame."""
+        if self.values is None:
+            return self.numbers.astype(self.dtype)
+        if self.dtype == file_format.TEXT:
+            return _make_text(self.values, self.numbers)
+        return pd.Series(self.values[self.numbers], dtype=object)  # texts would become "str"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTable:
+    """A table as it is stored, checked."""
+
+    rows: int
+    columns: dict[str, StoredColumn]
+
+    def make(self) -> pd.DataFrame:
+        """Make the frame."""
+        made = {name: column.make() for name, column in self.columns.items()}
+        return pd.DataFrame(made, index=pd.RangeIndex(self.rows), copy=False)
+
+
 def read_tables(
     members: Members, described: dict[str, Any], names: Iterable[str]
-) -> dict[str, pd.DataFrame]:
+) -> dict[str, StoredTable]:
     """Read those of the tables that are there."""
     wanted = {name: expect(described, name, dict, "tables") for name in names if name in described}
     columns = {name: _columns(table, name) for name, table in wanted.items()}
@@ -68,24 +104,26 @@ def _check_dtypes(column: Described, place: str) -> None:
         raise DamageError(f"{place} cannot be of dtype {dtype!r} and stored as {stored!r}")
 
 
-def _read_table(members: Members, rows: int, columns: list[Described]) -> pd.DataFrame:
-    made = {column["name"]: _read_column(members, rows, column) for column in columns}
-    return pd.DataFrame(made, index=pd.RangeIndex(rows), copy=False)
+def _read_table(members: Members, rows: int, columns: list[Described]) -> StoredTable:
+    return StoredTable(
+        rows, {column["name"]: _read_column(members, rows, column) for column in columns}
+    )
 
 
-def _read_column(members: Members, rows: int, column: Described) -> Any:
-    numbers = _read_numbers(members, rows, column["stored"], column["member"])
-    if "values" not in column:
-        return numbers.astype(column["dtype"])
+def _read_column(members: Members, rows: int, column: Described) -> StoredColumn:
+    dtype, member = column["dtype"], column["member"]
+    numbers = _read_numbers(members, rows, column["stored"], member)
+    if dtype in file_format.NUMBERS:
+        return StoredColumn(dtype, numbers)
     encoded = column["values"]
     if rows and numbers.max() >= len(encoded):
-        raise DamageError(f"{column['member']} has a code beyond its {len(encoded):,} values")
+        raise DamageError(f"{member} has a code beyond its {len(encoded):,} values")
     values = np.empty(len(encoded), dtype=object)
     for number, one in enumerate(encoded):
         values[number] = decode(one)
-    if column["dtype"] == file_format.TEXT:
-        return _read_text(values, numbers, column["member"])
-    return pd.Series(values[numbers], dtype=object)  # an array of texts would become "str"
+    if dtype == file_format.TEXT and not all(map(_is_text, values)):
+        raise DamageError(f"{member} should hold text only")
+    return StoredColumn(dtype, numbers, values)
 
 
 def _read_numbers(members: Members, rows: int, dtype: str, name: str) -> npt.NDArray[Any]:
@@ -99,17 +137,22 @@ def _read_numbers(members: Members, rows: int, dtype: str, name: str) -> npt.NDA
     return numbers
 
 
-def _read_text(values: npt.NDArray[Any], codes: npt.NDArray[Any], name: str) -> Any:
+def _is_text(value: object) -> bool:
+    """Tell whether it may stand in a column of text: also what stands for none, None or NaN."""
+    return isinstance(value, str) or value is None or value != value
+
+
+def _make_text(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> Any:
     """Give text the dtype that this pandas gives to text."""
-    if not all(isinstance(one, str) or one is None or one != one for one in values):
-        raise DamageError(f"{name} should hold text only")
     dtype = pd.Series(["text"]).dtype
     if getattr(dtype, "storage", "") == "pyarrow" and not _suits_arrow(values, codes):
         dtype = pd.StringDtype("python", na_value=np.nan)
-    return pd.Series(values[codes], dtype=dtype)
+    if not isinstance(dtype, pd.StringDtype):  # pandas before 3
+        return pd.Series(values[codes], dtype=object)
+    return pd.Series(values, dtype=dtype).array.take(codes)
 
 
-def _suits_arrow(values: npt.NDArray[Any], codes: npt.NDArray[Any]) -> bool:
+def _suits_arrow(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> bool:
     """Tell whether Arrow can hold these texts: it has a copy for every row, and no surrogates."""
     try:
         sizes = [len(one.encode()) if isinstance(one, str) else 0 for one in values]

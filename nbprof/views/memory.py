@@ -41,7 +41,9 @@ def _sources(profile: "Profile", event: "npt.NDArray[np.intp]") -> list[str | No
     innermost = users.drop_duplicates("stack", keep="last").set_index("stack")
     stacks = np.append(profile.events["stack"].to_numpy(), -1)[event]
     return [
-        label(*innermost.loc[stack, ["file", "line", "function"]]) if stack >= 0 else None
+        label(*innermost.loc[stack, ["file", "line", "function"]])
+        if stack in innermost.index
+        else None
         for stack in stacks.tolist()
     ]
 

@@ -49,12 +49,13 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
         running = {metric: values[shown] for metric, values in running.items()}
 
     columns = selected(options.select, "op")
-    data: dict[str, Any] = {"name": names[shown]}
+    data: dict[str, Any] = {"name": pd.Series(names[shown], dtype=object)}
     for column in columns:
         if column.metrics:
             data.update(_frame_columns(column, rows, running, totals))
         else:
-            data[column.name] = list(map(labels.of(column.name), order[shown].tolist()))
+            found = list(map(labels.of(column.name), order[shown].tolist()))
+            data[column.name] = pd.Series(found, dtype=object)
     frame = pd.DataFrame(data)
     notes = notes_for(profile, columns)
     exact = profile.recording.tfprof

@@ -1,12 +1,12 @@
 """View: rows with their column descriptions, ready to be shown or exported."""
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     import numpy as np
     import numpy.typing as npt
@@ -82,8 +82,38 @@ class View:
         """Write the frame as CSV, one header line, raw numbers."""
         from nbprof.export import table
 
-        with Path(path).open("wb") as file:
-            table.write_csv(self, file)
+        self._write(table.write_csv, path)
+
+    def to_json(self, path: "str | os.PathLike[str]") -> None:
+        """Write the frame as JSON: `data` is a list of rows, `{"name": …, "micros": …}`.
+
+        Before it stand the view's `name`, `title` (the headline), `notes`, `options`, and a
+        `schema` with the type and unit of each column. `pandas.read_json(path, orient="table")`
+        gives the frame back. What was not recorded is null.
+        """
+        from nbprof.export import table
+
+        self._write(table.write_json, path)
+
+    def to_parquet(self, path: "str | os.PathLike[str]") -> None:
+        """Write the frame as Parquet; `pip install 'nbprof[parquet]'` brings what this needs.
+
+        `pandas.read_parquet(path)` gives the frame back, with the view's `name`, `title` (the
+        headline), `notes` and `options` in its `attrs`. Units stand in the metadata of the fields;
+        what was not recorded is null.
+        """
+        from nbprof.export import parquet
+
+        self._write(parquet.write_parquet, path)
+
+    def _write(
+        self, write: "Callable[[View, BinaryIO], None]", path: "str | os.PathLike[str]"
+    ) -> None:
+        """Write a file that is there whole or not at all."""
+        from nbprof.export import whole_file
+
+        with whole_file.whole_file(path) as file:
+            write(self, file)
 
     def __repr__(self) -> str:
         return self.text

@@ -69,7 +69,7 @@ def _tree(view: str, headings: "Sequence[Heading]", rows: list[Row]) -> Row:
         "depth": np.array([row["depth"] for row in rows], dtype=np.intp),
     }
     if view == "code":
-        data["source"] = [_source(row["name"]) for row in rows]
+        data["source"] = pd.Series([_source(row["name"]) for row in rows], dtype=object)
     if view == "layer":
         data["kind"] = ""
     for heading in headings:
@@ -82,7 +82,8 @@ def _tree(view: str, headings: "Sequence[Heading]", rows: list[Row]) -> Row:
             totals = _counts if metric.endswith("_count") else _numbers
             data[f"total_{metric}"] = totals(rows, f"total_{metric}")
     if any("tensor_value" in row for row in rows):
-        data["tensor_value"] = ["\n".join(row.get("tensor_value", ())) for row in rows]
+        texts = ["\n".join(row.get("tensor_value", ())) for row in rows]
+        data["tensor_value"] = pd.Series(texts, dtype=object)
     return data
 
 
