@@ -38,6 +38,8 @@ class Recording:
     """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
     has_stacks: bool = True
     """Whether lines of Python are known at all."""
+    has_definitions: bool = True
+    """Whether functions, layers and variables are known, which a trace alone does not have."""
 
 
 class _Table:
@@ -71,6 +73,14 @@ def _no_values() -> "pd.DataFrame":
     import pandas as pd
 
     return pd.DataFrame({"node": pd.Series(dtype=int), "text": pd.Series(dtype=object)})
+
+
+def _no_machines() -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = {"host": "object", "start_ns": "int64", "wall_ns": "int64"}
+    columns |= {"slowest_step": "int64", "slowest_step_micros": "float64"}
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
 
 
 def no_allocator() -> "pd.DataFrame":
@@ -136,6 +146,10 @@ class Profile:
     spent: "pd.DataFrame"
     """A row per thing the cell's own thread spent time on: `category`, `ns`; the sum is the wall
     time."""
+    machines: "pd.DataFrame" = _table(_no_machines)  # noqa: RUF009 a descriptor
+    """A row per host whose trace was loaded: `host`, `start_ns` (by the clock of `time.time_ns`, 0:
+    not known), `wall_ns`, `slowest_step`, `slowest_step_micros`. The tables `threads`,
+    `allocations`, `traces` and `spent` have a column `host` then."""
     recording: Recording
     notes: tuple[str, ...] = ()
     """A sentence for everything that was not recorded, or not as one would expect."""
@@ -150,16 +164,16 @@ class Profile:
             return (
                 f"nbprof {recording.what} · {steps} · {_plural(runs, 'op run')} · {recording.how}"
             )
-        return " · ".join(
-            (
-                f"nbprof {recording.what}",
-                f"{format_seconds(recording.wall_ns)} wall{self._untraced}",
-                _plural(max(len(self.steps), 1), "step"),
-                _plural(runs, "op run"),
-                recording.how,
-                f"profiling added {format_seconds(recording.cost_ns)} around it",
-            )
-        )
+        parts = [
+            f"nbprof {recording.what}",
+            f"{format_seconds(recording.wall_ns)} wall{self._untraced}",
+            _plural(max(len(self.steps), 1), "step"),
+            _plural(runs, "op run"),
+            recording.how,
+        ]
+        if recording.cost_ns:
+            parts.append(f"profiling added {format_seconds(recording.cost_ns)} around it")
+        return " · ".join(parts)
 
     @property
     def _untraced(self) -> str:

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "protos": {"protos"},
     "cell": set(),
     "run": {"capture.trace", "capture.interrupts", "capture.capture", "ingest", "_profile", "cell"},
-    "files": {"ingest", "_profile"},
+    "files": {"files", "ingest", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},
     "printed_report": {"views"},
     "line": set(),

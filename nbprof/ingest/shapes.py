@@ -93,7 +93,9 @@ def find_shapes(
         node, shapes = divmod(rest, width)
         attributes = functions.attributes(resolved[node].function, resolved[node].node)
         ran = Run(distinct[shapes], distinct[output][0], attributes)
-        counted[row] = float_ops(runs.nodes[node][2], ran)
+        _, executed, op_type = runs.nodes[node]
+        # TensorFlow has no formulas for HLO ops, whose names begin so.
+        counted[row] = np.nan if executed.startswith("/") else float_ops(op_type, ran)
     allocated = _allocated_outputs(host, runs, allocations)
     returned = np.append(log.output_bytes, NONE)[dispatch]
     output_bytes = np.where(np.isnan(allocated), forwarded, allocated)

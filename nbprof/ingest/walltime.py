@@ -16,6 +16,7 @@ from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE
 
 if TYPE_CHECKING:
+    from nbprof.capture.capture import Capture
     from nbprof.ingest.host import HostEvents
     from nbprof.ingest.runs import Runs
     from nbprof.ingest.xspace import XSpace
@@ -42,15 +43,20 @@ OF_KIND = {
     Kind.WAIT: INPUT,
     Kind.COMPILED: COMPILING,
 }
-DISPATCHERS = (b"TFE_", b"tf.constant", b"convert_to_tensor")
+OF_PREFIX = (
+    ((b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"), DISPATCH),
+    ((b"lower_sharding_computation", b"backend_compile", b"PjRtCpuClient::Compile"), COMPILING),
+    ((b"CommonPjRtBuffer::Await", b"PjRtBuffer::Await", b"BlockUntilReady"), GRAPH),
+)
+"""Names that say the category by how they begin; the last ones are JAX'."""
 
 
 def spent(
-    host: "HostEvents", runs: "Runs", wall_ns: int, traced_ns: int, origin_ns: int
+    host: "HostEvents", runs: "Runs", capture: "Capture", line: int, origin_ns: int
 ) -> pd.DataFrame:
     """Add up the categories in ns; none where the cell's thread is not in the trace."""
-    space = host.space
-    rows = _rows_of_cell(space)
+    space, wall_ns, traced_ns = host.space, capture.wall_ns, capture.traced_ns
+    rows = np.flatnonzero((space.line == line) & (space.duration_ps > 0))
     order = nesting.sort_order(space.line[rows], space.start_ps[rows], space.duration_ps[rows])
     rows = rows[order]
     start = np.clip(space.start_ps[rows] // 1000 + origin_ns, 0, traced_ns)
@@ -78,18 +84,13 @@ def line_of_cell(space: "XSpace") -> int:
     return int(space.line[marked[0]]) if len(marked) else NONE
 
 
-def _rows_of_cell(space: "XSpace") -> nesting.Rows:
-    return np.flatnonzero((space.line == line_of_cell(space)) & (space.duration_ps > 0))
-
-
 def _categories(host: "HostEvents", runs: "Runs", rows: nesting.Rows) -> npt.NDArray[np.intp]:
     """Give the category that each event says, NONE where it says none."""
     space = host.space
     of_row = np.full(len(space.line), NONE, dtype=np.intp)
-    dispatching = [
-        number for number, text in enumerate(space.strings) if text.startswith(DISPATCHERS)
-    ]
-    of_row[np.isin(space.name, dispatching)] = DISPATCH
+    for prefixes, category in OF_PREFIX:
+        told = [number for number, text in enumerate(space.strings) if text.startswith(prefixes)]
+        of_row[np.isin(space.name, told)] = category
     for kind, category in OF_KIND.items():
         of_row[host.row[host.of(kind)]] = category
     of_row[host.row[runs.event[runs.event != NONE]]] = OPS

@@ -56,7 +56,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
         else:
             data[column.name] = list(map(labels.of(column.name), order[shown].tolist()))
     frame = pd.DataFrame(data)
-    notes = notes_for(profile, columns)
+    notes = notes_for(profile, "op", columns)
     exact = profile.recording.tfprof
     return View("op", frame, columns, options, profile.headline, notes, exact=exact)
 

@@ -1,0 +1,54 @@
+"""Load files: their content says what they are, not their names."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbprof.errors import NbprofError
+from nbprof.files.kinds import Source, kind_of, not_readable
+from nbprof.files.logdir import find_traces
+from nbprof.files.places import Place, places
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from nbprof._profile import Profile
+
+
+def load(
+    path_or_paths: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]",
+    engine: str | None = None,
+) -> "Profile":
+    """Read a profile from a file, whatever its name; nothing in a file is ever run.
+
+    A folder stands for the traces of its newest run, one per host; several traces, given as a
+    list, a pattern or a folder, become one Profile of many hosts.
+    """
+    if engine is not None:
+        raise NbprofError(f"there is no engine {engine!r}: leave engine out.")
+    found, notes = _files(places(path_or_paths))
+    if len(found) != 1:
+        raise NbprofError(f"only traces can be loaded together, and {found} are given.")
+    profile = _read(Source(found[0]))
+    return replace(profile, notes=notes + profile.notes) if notes else profile
+
+
+def _files(given: list[Place]) -> tuple[list[Place], tuple[str, ...]]:
+    """Give the files that are meant, each once, and notes on those that are not taken."""
+    found: list[Place] = []
+    notes: tuple[str, ...] = ()
+    for place in given:
+        if place.is_folder:
+            traces, note = find_traces(place)
+            found += traces
+            notes += note
+        else:
+            found.append(place)
+    return list(dict.fromkeys(found)), notes
+
+
+def _read(source: Source) -> "Profile":
+    kind = kind_of(source)
+    if kind is None:
+        raise not_readable(source)
+    return kind.read(source)
