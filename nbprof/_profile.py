@@ -38,6 +38,8 @@ class Recording:
     """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
     has_stacks: bool = True
     """Whether lines of Python are known at all."""
+    single_runs: bool = True
+    """Whether an event is one run; else it is the sum of those of a node in a step."""
     has_definitions: bool = True
     """Whether functions, layers and variables are known, which a trace alone does not have."""
 
@@ -243,6 +245,29 @@ class Profile:
         from nbprof.views import memory
 
         return memory.live_at_peak(self)
+
+    def hosts(self) -> "pd.DataFrame":
+        """Compare the hosts of a profile of many: one row each.
+
+        `host`, `wall_micros`, the sums over all ops of `micros`, `cpu_micros`,
+        `accelerator_micros`, `run_count` and `bytes`, the highest `peak_bytes` of its devices,
+        `slowest_step` and `slowest_step_micros`.
+        """
+        from nbprof.views import hosts
+
+        return hosts.hosts(self)
+
+    def compare_hosts(
+        self, view: str = "op", column: str = "micros", **options: object
+    ) -> "pd.DataFrame":
+        """Put a view's column side by side for all hosts, the rows that differ most first.
+
+        `name`, a column per host, `least`, `most`, their `ratio`, and `highest`, the host that
+        has the most. The options are those of the view.
+        """
+        from nbprof.views import hosts
+
+        return hosts.compare_hosts(self, view, column, options)
 
     def advise(self) -> "pd.DataFrame":
         """Say what to change, the most severe first: `check`, `severity`, `message`, `rows`.

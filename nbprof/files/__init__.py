@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from nbprof.errors import NbprofError
 from nbprof.files.kinds import Source, kind_of, not_readable
 from nbprof.files.logdir import find_traces
+from nbprof.files.many import Job, read_many, read_one
 from nbprof.files.places import Place, places
 
 if TYPE_CHECKING:
@@ -27,9 +28,7 @@ def load(
     if engine is not None:
         raise NbprofError(f"there is no engine {engine!r}: leave engine out.")
     found, notes = _files(places(path_or_paths))
-    if len(found) != 1:
-        raise NbprofError(f"only traces can be loaded together, and {found} are given.")
-    profile = _read(Source(found[0]))
+    profile = _read(Source(found[0])) if len(found) == 1 else read_many(found, _one_by_one)
     return replace(profile, notes=notes + profile.notes) if notes else profile
 
 
@@ -45,6 +44,10 @@ def _files(given: list[Place]) -> tuple[list[Place], tuple[str, ...]]:
         else:
             found.append(place)
     return list(dict.fromkeys(found)), notes
+
+
+def _one_by_one(jobs: list[Job]) -> "Iterable[Profile]":
+    return map(read_one, jobs)
 
 
 def _read(source: Source) -> "Profile":

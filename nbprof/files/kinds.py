@@ -91,13 +91,14 @@ def _is_trace(head: bytes) -> bool:
     return looks_like_trace(head)
 
 
-def _read_trace(source: Source) -> "Profile":
+def read_trace(source: Source, host: str = "") -> "Profile":
+    """Read a trace; `host` is what its machine is called, if not as the file."""
     from nbprof.ingest.trace_file import read_trace_file
 
-    return read_trace_file(source.content(), str(source.place), host_of(source.place))
+    return read_trace_file(source.content(), str(source.place), host or host_of(source.place))
 
 
-TRACE = Kind("traces of TensorFlow's or JAX' profiler (*.xplane.pb)", _is_trace, _read_trace)
+TRACE = Kind("traces of TensorFlow's or JAX' profiler (*.xplane.pb)", _is_trace, read_trace)
 KINDS = (
     Kind("nbprof's own files (made by profile.save)", _is_own_file, _read_own_file),
     Kind("tfprof's saved profiles", _is_saved_profile, _read_saved_profile),

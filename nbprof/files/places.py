@@ -81,14 +81,15 @@ def is_url(path: str) -> bool:
 def _expand(path: str) -> list[Place]:
     if not _MAGIC.search(path) or (not is_url(path) and Path(path).exists()):
         return [Place(path)]
-    if is_url(path):
-        matched = _told(path, _remote_matches)
-    else:
-        matched = glob.glob(path, recursive=True)  # noqa: PTH207 the pattern may be absolute
+    matched = _told(path, _remote_matches if is_url(path) else _local_matches)
     found = [Place(str(one)) for one in sorted(matched)]
     if not found:
         raise NbprofError(f"nothing matches {path}: give a file, a folder or another pattern.")
     return found
+
+
+def _local_matches(_: None, pattern: str) -> list[str]:
+    return glob.glob(pattern, recursive=True)  # noqa: PTH207 the pattern may be absolute
 
 
 def _remote_matches(system: Any, pattern: str) -> list[str]:

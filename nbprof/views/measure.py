@@ -123,11 +123,12 @@ def _check_step(profile: "Profile", step: int | str) -> None:
 
 
 def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metrics:
-    micros = events["self_ns"].to_numpy() / 1e3
+    ns = events["self_ns"].to_numpy()
     accelerator = events["accelerator"].to_numpy()
 
-    accelerator_micros = _sums(member, micros * accelerator, count)
-    cpu_micros = _sums(member, micros * ~accelerator, count)
+    # Whole ns are added up exactly, in whatever order.
+    accelerator_micros = _sums(member, ns * accelerator, count) / 1e3
+    cpu_micros = _sums(member, ns * ~accelerator, count) / 1e3
     return {
         "micros": cpu_micros + accelerator_micros,
         "accelerator_micros": accelerator_micros,

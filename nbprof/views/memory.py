@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def live_bytes(profile: "Profile") -> pd.DataFrame:
     """Add up allocations and releases in the order of time."""
-    made = profile.allocations
+    made = _placed(profile)
     freed = made[made["end_ns"].notna()]
     changes = pd.DataFrame(
         {
@@ -35,6 +35,14 @@ def live_bytes(profile: "Profile") -> pd.DataFrame:
     return curve
 
 
+def _placed(profile: "Profile") -> pd.DataFrame:
+    """Give the allocations; of many hosts, with the host before the device's name."""
+    made = profile.allocations
+    if len(profile.machines) < 2 or "host" not in made:
+        return made
+    return made.assign(device=made["host"] + " " + made["device"])
+
+
 def _sources(profile: "Profile", event: "npt.NDArray[np.intp]") -> list[str | None]:
     """Name the innermost line that each event comes from, None where it is not known."""
     users = profile.frames[~profile.frames["framework"]]
@@ -48,7 +56,7 @@ def _sources(profile: "Profile", event: "npt.NDArray[np.intp]") -> list[str | No
 
 def live_at_peak(profile: "Profile") -> pd.DataFrame:
     """List the allocations that were alive when their device reached its peak."""
-    made = profile.allocations
+    made = _placed(profile)
     peaks = live_bytes(profile).attrs["peak"]
     moment = made["device"].map({device: peak["micros"] * 1e3 for device, peak in peaks.items()})
     alive = made[(made["start_ns"] <= moment) & ~(made["end_ns"] <= moment)]
