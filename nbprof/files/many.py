@@ -27,7 +27,7 @@ def read_many(found: "list[Place]", run: "Callable[[list[Job]], Iterable[Profile
     if not found:
         raise NbprofError("nbprof.load was given nothing to read.")
     profiles = list(run(list(zip(found, _hosts(found), strict=True))))
-    return merge(_of_notes(_of_clocks(profiles)))
+    return profiles[0] if len(profiles) == 1 else merge(_of_notes(_of_clocks(profiles)))
 
 
 def read_one(job: Job) -> "Profile":

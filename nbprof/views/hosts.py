@@ -9,7 +9,7 @@ import pandas as pd
 
 from nbprof.errors import NbprofError
 from nbprof.views.measure import Members, measure
-from nbprof.views.memory import live_bytes
+from nbprof.views.memory import peaks
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -96,10 +96,10 @@ def _host_of_events(profile: "Profile") -> Texts:
 def _peaks(profile: "Profile", names: list[str]) -> list[float]:
     """Find the highest peak among the devices of each host; NaN where none was recorded."""
     made = profile.allocations
-    peaks = []
+    highest = []
     for name in names:
         own = made if len(names) == 1 else made[made["host"] == name]
-        found = live_bytes(replace(profile, allocations=own.drop(columns="host", errors="ignore")))
-        levels = [peak["live_bytes"] for peak in found.attrs["peak"].values()]
-        peaks.append(float(max(levels, default=np.nan)))
-    return peaks
+        found = peaks(replace(profile, allocations=own.drop(columns="host", errors="ignore")))
+        levels = [peak["live_bytes"] for peak in found.values()]
+        highest.append(float(max(levels, default=np.nan)))
+    return highest
