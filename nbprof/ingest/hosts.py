@@ -12,12 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof._profile import Profile, Recording
+from nbprof.ingest.devices import join_devices
 
 Rows = npt.NDArray[np.intp]
 Given = list[Profile]
-
-APART = "|"
-"""Stands between the devices of a node that ran on several."""
 
 
 def merge(profiles: Iterable[Profile]) -> Profile:
@@ -117,11 +115,6 @@ def _nodes(given: Given, layer: list[Rows]) -> tuple[pd.DataFrame, list[Rows]]:
         names[int(str(which))] = join_devices(texts)
     nodes["device"] = pd.Series(names, dtype=object)
     return nodes, number
-
-
-def join_devices(texts: Iterable[str]) -> str:
-    """Spell several devices, each of which may be several, as one text."""
-    return APART.join(sorted({part for text in texts for part in text.split(APART)}))
 
 
 def _layers(given: Given) -> tuple[pd.DataFrame, list[Rows]]:

@@ -175,8 +175,8 @@ def step_table(
         whole = {"start_micros": 0.0, "micros": wall_ns / 1e3, "function": what, "traced": False}
         return pd.DataFrame([{"step": 0, **whole}])
     strings = host.space.strings
-    called = host.text("tf_function_call")[steps.event]
-    names = [_step_name(host, event) for event in steps.event.tolist()]
+    called = np.append(host.text("tf_function_call"), 0)[steps.event]
+    names = steps.names or [_step_name(host, event) for event in steps.event.tolist()]
     return pd.DataFrame(
         {
             "step": np.arange(len(steps.event)),

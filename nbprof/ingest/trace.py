@@ -12,14 +12,17 @@ from nbprof.ingest import tables, walltime
 from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.allocations import find_allocations
 from nbprof.ingest.callers import session_groups
+from nbprof.ingest.device_steps import DeviceSteps, find_device_steps
 from nbprof.ingest.devices import find_devices
+from nbprof.ingest.event_metadata import read_event_metadata
 from nbprof.ingest.host import HostEvents, read_host
 from nbprof.ingest.layers import place_runs
 from nbprof.ingest.names import Functions
-from nbprof.ingest.runs import find_runs
+from nbprof.ingest.runs import Runs, find_runs
 from nbprof.ingest.shapes import find_shapes
 from nbprof.ingest.sources import GraphStacks, find_sources, match_dispatches
-from nbprof.ingest.steps import find_steps
+from nbprof.ingest.steps import Steps, find_steps
+from nbprof.ingest.tpu import Floats, add_hlo_ops, has_tpu, is_tpu
 from nbprof.ingest.tracing import notes_on_tracing, trace_table
 from nbprof.ingest.variables import VariableNodes
 from nbprof.ingest.xspace import XSpace, read_xspace
@@ -52,9 +55,10 @@ class Clock:
 def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     """Find what ran, of which node and in which step, and make the tables."""
     space, began_ns = host.space, clock.began_ns
-    steps = find_steps(host)
+    steps, marked = find_device_steps(host, find_steps(host))
     sessions = session_groups(host, capture.sessions, began_ns)
-    runs, notes = add_kernels(space, steps, find_runs(host, steps, sessions))
+    runs, notes = add_kernels(space, steps, marked, find_runs(host, steps, sessions))
+    runs, counted = _add_tpu(space, steps, marked, runs, capture)
     allocations = find_allocations(host, runs) if capture.has_memory else None
     if capture.trace is not None and not len(runs.node):
         notes += (_nothing_ran(capture, clock),)
@@ -70,6 +74,7 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     placed = place_runs(runs, resolved, functions, variables, graph_stacks, model, log, dispatch)
     read = variables.read_bytes(resolved)
     shaped = find_shapes(host, runs, resolved, functions, allocations, log, dispatch, read)
+    shaped.float_ops[len(runs.node) - len(counted) :] = counted
     devices = find_devices(space, runs, resolved, functions)
     formats = [functions.data_format(place.function, place.origin) for place in resolved]
     origin_ns = began_ns - capture.start_ns
@@ -93,6 +98,16 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
         cost_ns += time.perf_counter_ns() - clock.reading_since
     recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)
     return Profile(**made, recording=recording, notes=capture.notes + notes)
+
+
+def _add_tpu(
+    space: XSpace, steps: Steps, marked: DeviceSteps, runs: Runs, capture: Capture
+) -> tuple[Runs, Floats]:
+    """Add what a TPU ran, if there is one, with the float operations that the trace says."""
+    if not has_tpu(space):
+        return runs, np.zeros(0)
+    metadata = read_event_metadata(capture.trace or b"", capture.what, is_tpu)
+    return add_hlo_ops(space, steps, marked, runs, metadata)
 
 
 def _nothing_ran(capture: Capture, clock: Clock) -> str:
