@@ -15,6 +15,7 @@ from nbprof.ingest.callers import session_groups
 from nbprof.ingest.device_steps import DeviceSteps, find_device_steps
 from nbprof.ingest.devices import find_devices
 from nbprof.ingest.event_metadata import read_event_metadata
+from nbprof.ingest.hlo import add_stacks, place_hlo_ops, read_modules
 from nbprof.ingest.host import HostEvents, read_host
 from nbprof.ingest.layers import place_runs
 from nbprof.ingest.names import Functions
@@ -65,11 +66,15 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
 
     functions = Functions(capture.function_def)
     resolved = functions.resolve_all(runs.nodes, capture.captured_functions)
+    modules = read_modules(space, capture.trace or b"", capture.what, runs.nodes)
+    resolved, of_node = place_hlo_ops(resolved, modules)
     model = capture.model({place.owner for place in resolved})
     log = capture.dispatches
     dispatch = match_dispatches(host, runs, log, began_ns)
     graph_stacks = GraphStacks(capture.function_stacks)
     stack, stacks = find_sources(runs, resolved, capture, graph_stacks, dispatch)
+    frames = tables.frame_table(stacks, capture.cells)
+    stack, frames = add_stacks(frames, stack, of_node, runs)
     variables = VariableNodes(functions, model)
     placed = place_runs(runs, resolved, functions, variables, graph_stacks, model, log, dispatch)
     read = variables.read_bytes(resolved)
@@ -84,7 +89,7 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
         "layers": tables.layer_table(placed),
         "inputs": lambda: tables.input_table(resolved, functions),
         "shapes": tables.shape_table(shaped.distinct),
-        "frames": tables.frame_table(stacks, capture.cells),
+        "frames": frames,
         "events": tables.event_table(runs, thread, stack, shaped, allocations, placed, origin_ns),
         "allocations": tables.allocation_table(space, runs, allocations, origin_ns),
         "threads": tables.thread_table(space, lines.tolist(), clock.line),

@@ -140,5 +140,7 @@ def _of_host(profile: Profile, host: str, times: _Times, has_python: bool) -> Pr
         **tables,
         nodes=profile.nodes.assign(params=np.nan),
         machines=pd.DataFrame([machine]),
-        recording=replace(profile.recording, has_stacks=False, has_definitions=False),
+        recording=replace(
+            profile.recording, has_stacks=bool(len(profile.frames)), has_definitions=False
+        ),
     )
