@@ -61,8 +61,7 @@ class Place:
         """List all files below a folder, each with when it was written, in seconds."""
         if is_url(self.path):
             return _told(self.path, _remote_files)
-        found = (Path(folder) / name for folder, _, names in os.walk(self.path) for name in names)
-        return [(Place(str(path)), path.stat().st_mtime) for path in found if path.is_file()]
+        return _told(self.path, _local_files)
 
 
 def places(given: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]") -> list[Place]:
@@ -94,6 +93,11 @@ def _local_matches(_: None, pattern: str) -> list[str]:
 
 def _remote_matches(system: Any, pattern: str) -> list[str]:
     return [system.unstrip_protocol(path) for path in system.glob(pattern)]
+
+
+def _local_files(_: None, path: str) -> list[tuple[Place, float]]:
+    found = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
+    return [(Place(str(file)), file.stat().st_mtime) for file in found if file.is_file()]
 
 
 def _remote_files(system: Any, path: str) -> list[tuple[Place, float]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbprof import file_format
 from nbprof.errors import NbprofError
+from nbprof.progress import progress
 
 if TYPE_CHECKING:
     from nbprof.files.places import Place
@@ -31,11 +32,17 @@ def unpack_head(packed: bytes, size: int) -> bytes:
 
 
 def _unpack(name: str, packed: bytes, most: int) -> bytes:
-    whole = io.BytesIO()
+    whole, source = io.BytesIO(), io.BytesIO(packed)
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        with (
+            progress(f"unpacking {name}", len(packed), "B") as done,
+            gzip.GzipFile(fileobj=source) as file,
+        ):
+            read = 0
             while chunk := file.read(CHUNK):
                 whole.write(chunk)
+                done(source.tell() - read)
+                read = source.tell()
                 if whole.tell() > most:
                     raise NbprofError(
                         f"{name} cannot be read: it unpacks to more than {most >> 20} MiB, "
