@@ -54,7 +54,8 @@ class DeviceSteps:
 def find_device_steps(host: "HostEvents", steps: Steps) -> tuple[Steps, DeviceSteps]:
     """Find the steps that devices mark, and make them the trace's if the host has none."""
     space = host.space
-    row = np.flatnonzero(np.isin(space.line, lines_named(space, "/device:", STEPS)))
+    lines = lines_named(space, "/device:", STEPS)
+    row = np.flatnonzero(np.isin(space.line, lines)) if len(lines) else lines
     row = row[np.lexsort((space.start_ps[row], space.line_plane[space.line[row]]))]
     start, end = space.start_ps[row], space.start_ps[row] + space.duration_ps[row]
     plane = space.line_plane[space.line[row]].astype(np.intp)
