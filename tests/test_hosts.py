@@ -1,5 +1,8 @@
 """Many hosts in one Profile: what is one row, what adds up, and how they compare."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +15,7 @@ from nbprof.errors import NbprofError
 from nbprof.files.kinds import Source, read_trace
 from nbprof.files.places import Place
 from nbprof.ingest.hosts import merge
+from nbprof.views.collapse import collapse
 
 
 @pytest.fixture
@@ -106,6 +110,22 @@ def test_it_does_not_matter_which_hosts_are_merged_first(folder, groups):
     grouped = merge([merge([hosts[number] for number in group]) for group in groups])
 
     assert_same(whole, grouped)
+
+
+def test_hosts_of_jax_share_lines_and_paths(tmp_path):
+    trace = Path(__file__).parent / "data" / "traces" / "jax.xplane.pb.gz"
+    for host in ("a", "b", "c"):
+        shutil.copy(trace, tmp_path / f"{host}.xplane.pb.gz")
+    profile = nbprof.load(tmp_path)
+    hosts = [nbprof.load(tmp_path / f"{host}.xplane.pb.gz") for host in ("a", "b", "c")]
+
+    line = "train_with_jax.py:9:loss"
+    alone, together = (
+        one.code().frame.set_index("name").loc[line, "run_count"] for one in (hosts[0], profile)
+    )
+    assert together == 3 * alone
+    assert_same(profile, merge([hosts[0], merge(hosts[1:])]))
+    assert profile.code().text == merge(map(collapse, hosts)).code().text
 
 
 def test_the_order_of_the_files_does_not_matter(folder):

@@ -5,8 +5,9 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from trace_files import host_trace
+from trace_files import host_trace, op, span
 from xspace_bytes import event, line, payload, plane, space
 
 import nbprof
@@ -178,6 +179,22 @@ def test_what_a_trace_lacks_is_a_note_and_no_zero(tmp_path):
     assert any("Keras layers" in note for note in profile.layer().notes)
     with pytest.raises(NbprofError, match="a trace has none"):
         profile.code()
+
+
+def test_memory_of_the_cpu_is_not_known_where_only_a_gpus_allocator_was_recorded(tmp_path):
+    stats = {"allocator_name": "GPU_0_bfc", "addr": 7, "requested_bytes": 64, "data_type": 1}
+    events = [
+        op("a/MatMul:MatMul", 0, 5),
+        span("MemoryAllocation", 2, 0, **stats),
+        op("b/Add:Add", 10, 5),
+    ]
+    trace = space(plane("/host:CPU", lines=[line(1, "t", 0, events)]))
+    profile = nbprof.load(written(tmp_path / "x.xplane.pb", trace))
+
+    known = profile.op(order_by="name").frame.set_index("name")["bytes"]
+    assert known["MatMul"] == 64
+    assert np.isnan(known["Add"])
+    assert any("only that of GPU_0_bfc" in note for note in profile.notes)
 
 
 def test_everything_can_be_asked_of_a_trace(tmp_path):

@@ -151,8 +151,8 @@ def _frames(given: Given) -> tuple[pd.DataFrame, list[Rows]]:
         stacks.append([tuple(found.get(stack, ())) for stack in range(max(found, default=-1) + 1)])
     distinct, number = _numbered(stacks)
     listed = [(place, *frame) for place, stack in enumerate(distinct) for frame in stack]
-    frames = pd.DataFrame(listed, columns=["stack", *columns])
-    return frames.astype(given[0].frames.dtypes.to_dict()), number
+    frames = pd.DataFrame(listed, columns=["stack", *columns], dtype=object)
+    return frames.astype({"stack": np.int64, "line": np.int64, "framework": bool}), number
 
 
 def _inputs(given: Given, node: list[Rows]) -> pd.DataFrame:

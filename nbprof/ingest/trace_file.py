@@ -9,14 +9,17 @@ import pandas as pd
 
 from nbprof._profile import Profile
 from nbprof.capture.capture import CALLING_THREAD, Capture
+from nbprof.ingest.devices import CPU
 from nbprof.ingest.host import HostEvents, read_host
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE
+from nbprof.ingest.tables import MEMORY
 from nbprof.ingest.trace import Clock, make_profile, profile_start_ns
 from nbprof.ingest.walltime import line_of_cell
 from nbprof.ingest.xspace import XSpace, read_xspace
 
 ALLOCATION = b"MemoryAllocation"
+CPU_ALLOCATOR = "cpu"
 
 NO_MEMORY = "no allocations in this trace: memory was not recorded"
 LOWER_BOUNDS = (
@@ -52,7 +55,7 @@ def read_trace_file(data: bytes, source: str, host: str) -> Profile:
         notes=tuple(_notes(events, line)),
     )
     profile = make_profile(events, capture, Clock(times.began_ns, line))
-    return _of_host(profile, host, times, line != NONE)
+    return _of_host(_without_cpu_memory(profile), host, times, line != NONE)
 
 
 class _Times:
@@ -117,6 +120,21 @@ def _notes(events: HostEvents, line: int) -> list[str]:
     if line == NONE:
         notes.append(NO_PYTHON)
     return notes
+
+
+def _without_cpu_memory(profile: Profile) -> Profile:
+    """Make the memory of ops unknown that only the CPU's allocator would have told."""
+    made, events = profile.allocations, profile.events
+    if not len(made) or (made["device"] == CPU_ALLOCATOR).any():
+        return profile
+    on_cpu = (profile.nodes["device"] == CPU).to_numpy()[events["node"].to_numpy()]
+    silent = on_cpu & (events["bytes"] == 0).to_numpy()
+    told = ", ".join(sorted(set(made["device"])))
+    return replace(
+        profile,
+        events=events.assign(**{name: events[name].mask(silent) for name in MEMORY}),
+        notes=(*profile.notes, f"the CPU's memory was not recorded, only that of {told}"),
+    )
 
 
 def _of_host(profile: Profile, host: str, times: _Times, has_python: bool) -> Profile:
