@@ -197,6 +197,14 @@ def test_memory_of_the_cpu_is_not_known_where_only_a_gpus_allocator_was_recorded
     assert any("only that of GPU_0_bfc" in note for note in profile.notes)
 
 
+def test_what_the_profiler_says_of_itself_is_a_note(tmp_path):
+    said = payload(2, "no GPU was found:\n  CUPTI is missing") + payload(3, "events were dropped")
+    profile = nbprof.load(written(tmp_path / "x.xplane.pb", host_trace() + said))
+
+    assert "the profiler says: no GPU was found: CUPTI is missing" in profile.notes
+    assert "the profiler says: events were dropped" in profile.notes
+
+
 def test_everything_can_be_asked_of_a_trace(tmp_path):
     profile = nbprof.load(written(tmp_path / "a.xplane.pb", host_trace()))
 

@@ -16,6 +16,7 @@ from nbprof.ingest.nesting import NONE
 from nbprof.ingest.tables import MEMORY
 from nbprof.ingest.trace import Clock, make_profile, profile_start_ns
 from nbprof.ingest.walltime import line_of_cell
+from nbprof.ingest.wire import LENGTH, Buffer
 from nbprof.ingest.xspace import XSpace, read_xspace
 
 ALLOCATION = b"MemoryAllocation"
@@ -28,6 +29,9 @@ LOWER_BOUNDS = (
 )
 NO_PYTHON = "no thread of Python is in this trace: profile.summary() cannot tell where time went"
 NOT_KNOWN = "not known"
+
+SPACE_ERROR, SPACE_WARNING = 2 << 3 | LENGTH, 3 << 3 | LENGTH
+MOST, LONGEST = 3, 300
 
 OF_TENSORFLOW = (Kind.OP, Kind.EAGER, Kind.FUNCTION_RUN, Kind.SESSION_RUN, Kind.CALL)
 OF_PYTHON = (Kind.CALL, Kind.EAGER, Kind.SESSION_RUN, Kind.BLOCK, Kind.BUILDING)
@@ -52,7 +56,7 @@ def read_trace_file(data: bytes, source: str, host: str) -> Profile:
         cost_ns=0,
         traced_ns=times.wall_ns,
         has_memory=ALLOCATION in space.strings,
-        notes=tuple(_notes(events, line)),
+        notes=(*_notes(events, line), *_said(data, source)),
     )
     profile = make_profile(events, capture, Clock(times.began_ns, line))
     return _of_host(_without_cpu_memory(profile), host, times, line != NONE)
@@ -120,6 +124,17 @@ def _notes(events: HostEvents, line: int) -> list[str]:
     if line == NONE:
         notes.append(NO_PYTHON)
     return notes
+
+
+def _said(data: bytes, source: str) -> list[str]:
+    """Pass on what the profiler itself says of errors and of what it could not record."""
+    found = [
+        data[begin : begin + size].decode(errors="replace")
+        for tag, size, begin in Buffer(data, source).fields(0, len(data))
+        if tag in (SPACE_ERROR, SPACE_WARNING)
+    ]
+    lines = [" ".join(text.split())[:LONGEST] for text in dict.fromkeys(found)]
+    return [f"the profiler says: {line}" for line in lines[:MOST] if line]
 
 
 def _without_cpu_memory(profile: Profile) -> Profile:
