@@ -1,10 +1,14 @@
 """GPU- and TPU-shaped traces: what is accelerator time, of which op, in which step."""
 
+import contextlib
+from random import Random
+
 import numpy as np
 import pytest
 from trace_files import gpu_trace, tpu_trace
 
 import nbprof
+from nbprof.errors import NbprofError
 
 
 def loaded(trace, tmp_path):
@@ -104,6 +108,17 @@ def test_a_node_that_ran_on_all_cores_has_all_devices(tpu):
 
     assert devices["copy"] == "/device:TPU:0|/device:TPU:1"
     assert tpu.threads["name"].tolist() == ["XLA Ops", "XLA Ops"]
+
+
+@pytest.mark.parametrize("make", [gpu_trace, tpu_trace])
+def test_mutated_traces_give_a_profile_or_one_sentence(make, tmp_path):
+    whole, mix = make(), Random(3)
+    for _ in range(80):
+        mutated = bytearray(whole)
+        for _ in range(mix.choice((1, 1, 3))):
+            mutated[mix.randrange(len(mutated))] ^= 1 << mix.randrange(8)
+        with contextlib.suppress(NbprofError):
+            assert loaded(bytes(mutated), tmp_path).op(select="micros,float_ops").text
 
 
 @pytest.mark.parametrize("make", [gpu_trace, tpu_trace])
