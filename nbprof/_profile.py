@@ -41,6 +41,10 @@ class Recording:
     """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
     has_stacks: bool = True
     """Whether lines of Python are known at all."""
+    single_runs: bool = True
+    """Whether an event is one run; else it is the sum of those of a node in a step."""
+    has_definitions: bool = True
+    """Whether functions, layers and variables are known, which a trace alone does not have."""
 
 
 class _Once:
@@ -87,6 +91,14 @@ def _no_values() -> "pd.DataFrame":
     import pandas as pd
 
     return pd.DataFrame({"node": pd.Series(dtype=int), "text": pd.Series(dtype=object)})
+
+
+def _no_machines() -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = {"host": "object", "start_ns": "int64", "wall_ns": "int64"}
+    columns |= {"slowest_step": "int64", "slowest_step_micros": "float64"}
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
 
 
 def no_allocator() -> "pd.DataFrame":
@@ -152,6 +164,10 @@ class Profile:
     spent: "pd.DataFrame" = _table()
     """A row per thing the cell's own thread spent time on: `category`, `ns`; the sum is the wall
     time."""
+    machines: "pd.DataFrame" = _table(_no_machines)
+    """A row per host whose trace was loaded: `host`, `start_ns` (by the clock of `time.time_ns`, 0:
+    not known), `wall_ns`, `slowest_step`, `slowest_step_micros`. The tables `threads`,
+    `allocations`, `traces` and `spent` have a column `host` then."""
     recording: Recording
     notes: tuple[str, ...] = ()
     """A sentence for everything that was not recorded, or not as one would expect."""
@@ -166,16 +182,16 @@ class Profile:
             return (
                 f"nbprof {recording.what} · {steps} · {_plural(runs, 'op run')} · {recording.how}"
             )
-        return " · ".join(
-            (
-                f"nbprof {recording.what}",
-                f"{format_seconds(recording.wall_ns)} wall{self._untraced}",
-                _plural(max(len(self.steps), 1), "step"),
-                _plural(runs, "op run"),
-                recording.how,
-                f"profiling added {format_seconds(recording.cost_ns)} around it",
-            )
-        )
+        parts = [
+            f"nbprof {recording.what}",
+            f"{format_seconds(recording.wall_ns)} wall{self._untraced}",
+            _plural(max(len(self.steps), 1), "step"),
+            _plural(runs, "op run"),
+            recording.how,
+        ]
+        if recording.cost_ns:
+            parts.append(f"profiling added {format_seconds(recording.cost_ns)} around it")
+        return " · ".join(parts)
 
     @property
     def _untraced(self) -> str:
@@ -184,10 +200,10 @@ class Profile:
             return ""
         return f", the first {format_seconds(recording.traced_ns)} traced"
 
-    def with_nodes(self, nodes: "pd.DataFrame") -> "Profile":
-        """Give the same profile with other nodes; no other table is made for it."""
+    def with_values(self, **values: Any) -> "Profile":
+        """Give the same profile with some other values; no table is made for it."""
         other = copy(self)  # dataclasses.replace would ask for every table
-        vars(other)["nodes"] = nodes
+        vars(other).update(values)
         return other
 
     def view(
@@ -251,6 +267,29 @@ class Profile:
         from nbprof.views import memory
 
         return memory.live_at_peak(self)
+
+    def hosts(self) -> "pd.DataFrame":
+        """Compare the hosts of a profile of many: one row each.
+
+        `host`, `wall_micros`, the sums over all ops of `micros`, `cpu_micros`,
+        `accelerator_micros`, `run_count` and `bytes`, the highest `peak_bytes` of its devices,
+        `slowest_step` and `slowest_step_micros`.
+        """
+        from nbprof.views import hosts
+
+        return hosts.hosts(self)
+
+    def compare_hosts(
+        self, view: str = "op", column: str = "micros", **options: object
+    ) -> "pd.DataFrame":
+        """Put a view's column side by side for all hosts, the rows that differ most first.
+
+        `name`, a column per host, `least`, `most`, their `ratio`, and `highest`, the host that
+        has the most. The options are those of the view.
+        """
+        from nbprof.views import hosts
+
+        return hosts.compare_hosts(self, view, column, options)
 
     def advise(self) -> "pd.DataFrame":
         """Say what to change, the most severe first: `check`, `severity`, `message`, `rows`.

@@ -31,7 +31,7 @@ OWN_FLAGS = {
     "T": ("FILE", "save the text report to this file"),
     "from": (
         "PATH",
-        "view a file, nbprof's own or tfprof's, instead of the last profile",
+        "view a trace, a run's folder, a logdir, nbprof's or tfprof's file, not the last profile",
     ),
     "preset": ("NAME", f"start from options by name: {', '.join(PRESETS)}"),
     "limit": ("SECONDS", "end tracing after so long while the cell runs on; 60 if not given"),

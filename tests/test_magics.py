@@ -5,6 +5,7 @@ import pytest
 from by_hand import node, profile
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
+from trace_files import host_trace
 
 import nbprof
 from nbprof import views
@@ -161,6 +162,18 @@ def test_a_line_can_be_about_a_file(shell, tmp_path):
     shell.run_line_magic("tfprof", f"op -q -o bound -from {tmp_path / 'x.nbprof'}")
 
     assert list(shell.user_ns["bound"].frame["micros"]) == [7]
+
+
+def test_a_line_can_be_about_a_logdir_or_a_pattern(shell, tmp_path):
+    shell.run_line_magic("load_ext", "nbprof")
+    folder = tmp_path / "plugins" / "profile" / "run"
+    folder.mkdir(parents=True)
+    for host in ("a", "b"):
+        (folder / f"{host}.xplane.pb").write_bytes(host_trace())
+
+    for source in (tmp_path, folder, folder / "*.xplane.pb"):
+        shell.run_line_magic("tfprof", f"op -q -o bound -from {source}")
+        assert list(shell.user_ns["bound"].frame["run_count"]) == [6, 6]
 
 
 def test_a_file_that_is_not_there_is_refused_in_a_sentence(shell, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "nbprof"
 
-SHELVES = {"columns", "options", "units", "errors", "file_format", "protos"}
+SHELVES = {"columns", "options", "units", "errors", "file_format", "protos", "progress"}
 MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
@@ -22,9 +22,10 @@ MAY_IMPORT = {
     "errors": set(),
     "file_format": set(),
     "protos": {"protos"},
+    "progress": set(),
     "cell": set(),
     "run": {"capture.trace", "capture.interrupts", "capture.capture", "ingest", "_profile", "cell"},
-    "files": {"ingest", "_profile"},
+    "files": {"files", "ingest", "views.collapse", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},
     "printed_report": {"views"},
     "line": set(),
@@ -46,6 +47,8 @@ OUTSIDERS = {
     "anywidget": {"display"},
     "psutil": {"capture"},
     "pyarrow": {"export"},
+    **{name: {"files"} for name in ("dask", "distributed", "fsspec")},
+    "tqdm": {"progress"},
 }
 
 

@@ -37,6 +37,8 @@ class Event:
     stats: dict[str, Value] = field(default_factory=dict)
     display_name: str = ""
     occurrences: int | None = None
+    of_kind: dict[str, Value] = field(default_factory=dict)
+    """Stats that all events of this name have in common, written into their metadata."""
     extra: bytes = b""
 
 
@@ -128,6 +130,7 @@ class _Writer:
     def __init__(self, mix):
         self.mix = mix
         self.event_ids = {}
+        self.of_kind = {}
         self.stat_ids = {}
 
     def plane(self, plane):
@@ -135,7 +138,9 @@ class _Writer:
         lines = [payload(3, self.line(each)) for each in plane.lines]
         stats = [payload(6, self.stat(*each)) for each in plane.stats.items()]
         event_entries = [
-            self.entry(4, key, [payload(2, name), payload(4, display_name or None)])
+            self.entry(
+                4, key, [payload(2, name), payload(4, display_name or None), *self.kind(key)]
+            )
             for (name, display_name), key in self.event_ids.items()
         ]
         stat_entries = [
@@ -143,6 +148,9 @@ class _Writer:
         ]
         fields = [payload(2, plane.name), *lines, *event_entries, *stat_entries, *stats]
         return self.message(fields)
+
+    def kind(self, key):
+        return [payload(5, self.stat(*each)) for each in self.of_kind.get(key, {}).items()]
 
     def message(self, fields):
         return _message(fields, self.mix)
@@ -158,6 +166,8 @@ class _Writer:
     def event(self, event):
         name = (event.name, event.display_name)
         key = None if event.name is None else self.id_of(self.event_ids, name)
+        if event.of_kind:
+            self.of_kind[key] = event.of_kind
         fields = [number(1, key), number(2, event.offset_ps), number(3, event.duration_ps)]
         stats = [payload(4, self.stat(*each)) for each in event.stats.items()]
         return self.message([*fields, *stats, number(5, event.occurrences)]) + event.extra

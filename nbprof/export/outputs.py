@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbprof.export import pprof, tfprof_timeline
+from nbprof.export.single_runs import need_single_runs
 from nbprof.export.whole_file import whole_file
 from nbprof.options import Output
 
@@ -41,6 +42,7 @@ def _step(profile: "Profile", view: "View") -> int | str:
 
 
 def _write_timeline(profile: "Profile", view: "View", path: Path) -> Path:
+    need_single_runs(profile)
     target = path.with_name(f"{path.name}_{_step(profile, view)}")
     with whole_file(target) as file:
         tfprof_timeline.write(profile, view, file)

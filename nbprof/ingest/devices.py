@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nbprof.ingest.names import Functions, Resolved
     from nbprof.ingest.runs import Runs
     from nbprof.ingest.xspace import XSpace
 
 CPU = "/device:CPU:0"
+APART = "|"
+"""Stands between the devices of a node that ran on several."""
 
 
 def find_devices(
@@ -19,9 +23,17 @@ def find_devices(
     asked = [functions.device(place.function, place.origin) for place in resolved]
     devices = [_short(device) or CPU for device in asked]
     on_device = np.stack((runs.node, runs.line))[:, runs.accelerator]
+    ran_on: dict[int, set[str]] = {}
     for node, line in np.unique(on_device, axis=1).T.tolist():
-        devices[node] = space.plane_names[space.line_plane[line]]
+        ran_on.setdefault(node, set()).add(space.plane_names[space.line_plane[line]])
+    for node, planes in ran_on.items():
+        devices[node] = join_devices(planes)
     return devices
+
+
+def join_devices(texts: "Iterable[str]") -> str:
+    """Spell several devices, each of which may be several, as one text."""
+    return APART.join(sorted({part for text in texts for part in text.split(APART)}))
 
 
 def _short(device: str) -> str:

@@ -51,6 +51,10 @@ class Kind(IntEnum):
     """Marks the thread of the cell."""
     DEVICE = 20
     """Anything on the planes of accelerators."""
+    COMPILING = 21
+    """JAX compiling a function."""
+    AWAITING = 22
+    """JAX waiting for a result."""
 
 
 NAMES = {
@@ -80,12 +84,17 @@ TOLD = {b"tf_function_call": Kind.CALL, b"step_num": Kind.BLOCK, b"hlo_op": Kind
 
 STATS = {
     *(b"id", b"step_id", b"eager_op", b"is_func", b"tracing_count", b"shape"),
-    *(b"hlo_module", b"tf_op"),
+    *(b"hlo_module", b"tf_op", b"correlation_id", b"group_id"),
+    *(b"device_offset_ps", b"device_duration_ps"),
     *(b"addr", b"allocator_name", b"requested_bytes", b"region_type", b"data_type"),
 }
 """The other stats that are asked for."""
 
-HANDING = (b"TFE_", b"tf.constant", b"convert_to_tensor")
+PREFIXES = {
+    Kind.HANDING: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),
+    Kind.COMPILING: (b"lower_sharding_computation", b"backend_compile", b"PjRtCpuClient::Compile"),
+    Kind.AWAITING: (b"CommonPjRtBuffer::Await", b"PjRtBuffer::Await", b"BlockUntilReady"),
+}
 
 ITERATOR = b"Iterator::"
 _WAITING_ITERATOR = re.compile(rb"Iterator::(.*::)?(Prefetch|Parallel|MapAndBatch)\w*(#.*)?")
@@ -104,8 +113,9 @@ def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
         return known
     if name.startswith(b"end: "):  # the end of a THUNK, which is none
         return NEVER
-    if name.startswith(HANDING):
-        return Kind.HANDING
+    for kind, prefixes in PREFIXES.items():
+        if name.startswith(prefixes):
+            return kind
     if name.startswith(ITERATOR):
         return Kind.WAIT if _WAITING_ITERATOR.fullmatch(name) else Kind.ITERATOR
     if _COMPILED.fullmatch(name):
@@ -116,7 +126,8 @@ def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
     return Kind.OP if node and op_type and named else Kind.OTHER
 
 
-WANTED = Wanted(kind_of, TOLD.keys(), TOLD.keys() | STATS)
+WANTED = Wanted(kind_of, TOLD.keys() | {b"correlation_id"}, TOLD.keys() | STATS)
+"""What launches a kernel is told by its correlation id only."""
 
 
 def split(name: bytes) -> tuple[bytes, bytes]:

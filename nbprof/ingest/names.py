@@ -28,6 +28,11 @@ _OPTIMISED = re.compile(
     r"(ArithmeticOptimizer/[A-Za-z]+_+|ConstantFolding/|ConstantFoldingCtrl/|/unary_ops_composition$)"
 )
 """What the optimiser adds to the names of nodes that it makes from others."""
+_CALLS = re.compile(
+    r"(?:(?:Stateful)?PartitionedCall(?:_\d+)?/)+"
+    r"|[^/]+/(?:then|else|cond|body)/_\d+/|[^/]+/branch\d+/_\d+/"
+)
+"""What a call, a loop or a branch puts before a node's own name."""
 _ATTRIBUTE = {"then": "then_branch", "else": "else_branch", "cond": "cond", "body": "body"}
 
 
@@ -125,7 +130,10 @@ class Functions:
         while (function, executed) not in seen:
             seen.add((function, executed))
             body = self._body(function)
-            if body is None or executed in body.nodes:
+            if body is None:
+                executed = _without_calls(executed)
+                break
+            if executed in body.nodes:
                 break
             called = _longest_call(body, executed)
             if called is None:
@@ -263,6 +271,13 @@ def _called(attribute: Any) -> list[str]:
     if attribute.HasField("func"):
         return [attribute.func.name]
     return [function.name for function in attribute.list.func]
+
+
+def _without_calls(executed: str) -> str:
+    """Take the calls off a name as far as their usual names show, for want of definitions."""
+    while found := _CALLS.match(executed):
+        executed = executed[found.end() :]
+    return executed
 
 
 def _longest_call(body: _Function, executed: str) -> str | None:

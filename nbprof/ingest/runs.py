@@ -197,11 +197,16 @@ def _spell(host: "HostEvents", group: int, name: int) -> tuple[str, str, str]:
         stages = whole.partition("#")[0].split("::")
         return function, "/".join(stages), f"{ITERATOR}{stages[-1]}"
     if group > 0:
-        return function_of_module(function), f"/{whole}", _HLO_NUMBER.sub("", whole)
+        return function_of_module(function), f"/{whole}", hlo_type(whole)
     compiled, _, again = whole.partition(":")
     if again:
         return function_of_module(compiled), "/", XLA_CLUSTER
     return function, whole, whole
+
+
+def hlo_type(op: str) -> str:
+    """Give the op type of an HLO op: its name without the trailing number."""
+    return _HLO_NUMBER.sub("", op)
 
 
 def _numbered(group: int) -> str:

@@ -70,7 +70,7 @@ def find_shapes(
     """
     strings = host.space.strings
     eager = np.append(log.shape, NONE)[dispatch]
-    in_trace = np.where(runs.event == NONE, 0, host.text("shape")[runs.event])
+    in_trace = np.append(host.text("shape"), 0)[runs.event]  # the last entry is NONE's
     texts, inputs = distinct(
         np.where(eager != NONE, len(strings) + eager, in_trace), len(strings) + len(log.shapes)
     )
@@ -92,7 +92,9 @@ def find_shapes(
     for row, (node, both) in enumerate(zip(nodes.tolist(), shapes.tolist(), strict=True)):
         attributes = functions.attributes(resolved[node].function, resolved[node].node)
         ran = Run(lists[both // width], lists[both % width][0], attributes)
-        counted[row] = float_ops(runs.nodes[node][2], ran)
+        _, executed, op_type = runs.nodes[node]
+        # TensorFlow has no formulas for HLO ops, whose names begin so.
+        counted[row] = np.nan if executed.startswith("/") else float_ops(op_type, ran)
     allocated = _allocated_outputs(host, runs, allocations)
     returned = np.append(log.output_bytes, NONE)[dispatch]
     output_bytes = np.where(np.isnan(allocated), forwarded, allocated)

@@ -25,6 +25,8 @@ class Steps:
     end: Ints
     step_of_event: Rows
     """For each host event, the step it runs inside by nesting, or NONE."""
+    names: tuple[str, ...] = ()
+    """Of steps that only accelerators mark, which have no host event."""
 
     def at(self, time: Ints) -> Rows:
         """Give the step that each moment belongs to: the running one, the next, or the last."""

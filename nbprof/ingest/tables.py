@@ -182,10 +182,8 @@ def step_table(
         whole = {"start_micros": 0.0, "micros": wall_ns / 1e3, "function": what, "traced": False}
         return pd.DataFrame([{"step": 0, **whole}])
     strings = host.space.strings
-    called = host.text("tf_function_call")[steps.event]
-    kinds, texts = host.kind[steps.event].tolist(), host.space.name[host.row[steps.event]].tolist()
-    dispatched = host.text("eager_op")[steps.event].tolist()
-    names = [_step_name(strings, *told) for told in zip(kinds, texts, dispatched, strict=True)]
+    called = np.append(host.text("tf_function_call"), 0)[steps.event]
+    names = steps.names or _step_names(host, steps.event)
     return pd.DataFrame(
         {
             "step": np.arange(len(steps.event)),
@@ -221,6 +219,13 @@ def input_table(resolved: list[Resolved], functions: Functions) -> pd.DataFrame:
         found += [(row, position, source) for position, source in enumerate(made_by)]
     table = pd.DataFrame(found, columns=["node", "position", "source"]).astype(np.int64)
     return table.assign(shape="unknown")
+
+
+def _step_names(host: HostEvents, event: Rows) -> list[str]:
+    kinds, texts = host.kind[event].tolist(), host.space.name[host.row[event]].tolist()
+    dispatched = host.text("eager_op")[event].tolist()
+    strings = host.space.strings
+    return [_step_name(strings, *told) for told in zip(kinds, texts, dispatched, strict=True)]
 
 
 def _step_name(strings: list[bytes], kind: int, text: int, dispatched: int) -> str:

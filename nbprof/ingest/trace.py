@@ -1,7 +1,7 @@
-"""From a trace to a Profile: one just captured, or one that was written to a file."""
+"""From a trace to a Profile."""
 
 import time
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,76 +12,75 @@ from nbprof.ingest import tables, walltime
 from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.allocations import find_allocations
 from nbprof.ingest.callers import session_groups
+from nbprof.ingest.device_steps import DeviceSteps, find_device_steps
 from nbprof.ingest.devices import find_devices
-from nbprof.ingest.host import read_host
+from nbprof.ingest.event_metadata import read_event_metadata
+from nbprof.ingest.hlo import add_stacks, place_hlo_ops, read_modules
+from nbprof.ingest.host import HostEvents, read_host
 from nbprof.ingest.kinds import WANTED
 from nbprof.ingest.layers import place_runs
 from nbprof.ingest.names import Functions
-from nbprof.ingest.runs import find_runs
+from nbprof.ingest.runs import Runs, find_runs
 from nbprof.ingest.shapes import find_shapes
 from nbprof.ingest.sources import GraphStacks, find_sources, match_dispatches
-from nbprof.ingest.steps import find_steps
+from nbprof.ingest.steps import Steps, find_steps
+from nbprof.ingest.tpu import Floats, add_hlo_ops, has_tpu, is_tpu
 from nbprof.ingest.tracing import notes_on_tracing, trace_table
 from nbprof.ingest.variables import VariableNodes
 from nbprof.ingest.xspace import XSpace, read_xspace
 
 NO_OPS = "no TensorFlow op ran in this cell"
+NO_OPS_IN_FILE = "no op run is in this trace"
 NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
-
-
-NO_MEMORY = "no allocations in this trace: memory was not recorded"
-ALLOCATION = b"MemoryAllocation"
 
 
 def read(capture: Capture) -> Profile:
     """Read what was captured; a capture without a trace gives a Profile without rows."""
     began = time.perf_counter_ns()
-    space = read_xspace(capture.trace or b"", "the trace of this cell", WANTED)
-    return _make_profile(space, capture, began)
+    host = read_host(read_xspace(capture.trace or b"", "the trace of this cell", WANTED))
+    clock = Clock(profile_start_ns(host.space), walltime.line_of_cell(host), began)
+    return make_profile(host, capture, clock)
 
 
-def read_trace_file(path: Path, data: bytes) -> Profile:
-    """Read a trace that was written to a file: only what is in it is known of the program."""
-    began = time.perf_counter_ns()
-    space = read_xspace(data, str(path), WANTED)
-    start_ns = _profile_start_ns(space)
-    wall_ns = int((space.start_ps + space.duration_ps).max(initial=0)) // 1000
-    has_memory = ALLOCATION in space.strings
-    capture = Capture(
-        trace=data,
-        what=path.name,
-        how="a trace",
-        start_ns=start_ns,
-        wall_ns=wall_ns,
-        cost_ns=0,
-        traced_ns=wall_ns,
-        has_memory=has_memory,
-        notes=() if has_memory else (NO_MEMORY,),
-    )
-    return _make_profile(space, capture, began)
+@dataclass(frozen=True)
+class Clock:
+    """How the times of a trace are to be read."""
+
+    began_ns: int
+    """When the trace began, by the clock of its Capture."""
+    line: int
+    """The line of the thread whose time is accounted for, NONE where it is not known."""
+    reading_since: int | None = None
+    """Since when the trace is being read, if that is a cost of the profiled code."""
 
 
-def _make_profile(space: XSpace, capture: Capture, began: int) -> Profile:
-    host = read_host(space)
-    steps = find_steps(host)
-    began_ns = _profile_start_ns(space)
+def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
+    """Find what ran, of which node and in which step, and make the tables."""
+    space, began_ns = host.space, clock.began_ns
+    steps, marked = find_device_steps(host, find_steps(host))
     sessions = session_groups(host, capture.sessions, began_ns)
-    runs, notes = add_kernels(space, steps, find_runs(host, steps, sessions))
+    runs, notes = add_kernels(space, steps, marked, find_runs(host, steps, sessions))
+    runs, counted = _add_tpu(space, steps, marked, runs, capture)
     allocations = find_allocations(host, runs) if capture.has_memory else None
     if capture.trace is not None and not len(runs.node):
-        notes += (NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN,)
+        notes += (_nothing_ran(capture, clock),)
 
     functions = Functions(capture.function_def)
     resolved = functions.resolve_all(runs.nodes, capture.captured_functions)
+    modules = read_modules(space, capture.trace or b"", capture.what, runs.nodes)
+    resolved, of_node = place_hlo_ops(resolved, modules)
     model = capture.model({place.owner for place in resolved})
     log = capture.dispatches
     dispatch = match_dispatches(host, runs, log, began_ns)
     graph_stacks = GraphStacks(capture.function_stacks)
     stack, stacks = find_sources(runs, resolved, capture, graph_stacks, dispatch)
+    frames = tables.frame_table(stacks, capture.cells)
+    stack, frames = add_stacks(frames, stack, of_node, runs)
     variables = VariableNodes(functions, model)
     placed = place_runs(runs, resolved, functions, variables, graph_stacks, model, log, dispatch)
     read = variables.read_bytes(resolved)
     shaped = find_shapes(host, runs, resolved, functions, allocations, log, dispatch, read)
+    shaped.float_ops[len(runs.node) - len(counted) :] = counted
     devices = find_devices(space, runs, resolved, functions)
     formats = [functions.data_format(place.function, place.origin) for place in resolved]
     origin_ns = began_ns - capture.start_ns
@@ -91,21 +90,39 @@ def _make_profile(space: XSpace, capture: Capture, began: int) -> Profile:
         "layers": tables.layer_table(placed),
         "inputs": lambda: tables.input_table(resolved, functions),
         "shapes": tables.shape_table(shaped.distinct),
-        "frames": tables.frame_table(stacks, capture.cells),
+        "frames": frames,
         "events": tables.event_table(runs, thread, stack, shaped, allocations, placed, origin_ns),
         "allocations": lambda: tables.allocation_table(space, runs, allocations, origin_ns),
-        "threads": tables.thread_table(space, lines.tolist(), walltime.line_of_cell(host)),
-        "spent": walltime.spent(host, runs, capture.wall_ns, capture.traced_ns, origin_ns),
+        "threads": tables.thread_table(space, lines.tolist(), clock.line),
+        "spent": walltime.spent(host, runs, capture, clock.line, origin_ns),
         "traces": trace_table(host, steps, model.signatures, origin_ns),
         "steps": tables.step_table(host, steps, origin_ns, capture.what, capture.wall_ns),
     }
     notes += notes_on_tracing(made["traces"])
-    cost_ns = capture.cost_ns + time.perf_counter_ns() - began
+    cost_ns = capture.cost_ns
+    if clock.reading_since is not None:
+        cost_ns += time.perf_counter_ns() - clock.reading_since
     recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)
     return Profile(**made, recording=recording, notes=capture.notes + notes)
 
 
-def _profile_start_ns(space: XSpace) -> int:
+def _add_tpu(
+    space: XSpace, steps: Steps, marked: DeviceSteps, runs: Runs, capture: Capture
+) -> tuple[Runs, Floats]:
+    """Add what a TPU ran, if there is one, with the float operations that the trace says."""
+    if not has_tpu(space):
+        return runs, np.zeros(0)
+    metadata = read_event_metadata(capture.trace or b"", capture.what, is_tpu)
+    return add_hlo_ops(space, steps, marked, runs, metadata)
+
+
+def _nothing_ran(capture: Capture, clock: Clock) -> str:
+    if clock.reading_since is None:
+        return NO_OPS_IN_FILE
+    return NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN
+
+
+def profile_start_ns(space: XSpace) -> int:
     """Find when the trace began, by the clock of `time.time_ns`."""
     starts = (stats.get("profile_start_time") for stats in space.plane_stats)
     return next((start for start in starts if isinstance(start, int)), 0)

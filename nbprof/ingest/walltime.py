@@ -15,6 +15,7 @@ from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE
 
 if TYPE_CHECKING:
+    from nbprof.capture.capture import Capture
     from nbprof.ingest.host import HostEvents
     from nbprof.ingest.runs import Runs
 
@@ -40,14 +41,17 @@ OF_KIND = {
     Kind.SESSION_RUN: GRAPH,
     Kind.WAIT: INPUT,
     Kind.COMPILED: COMPILING,
+    Kind.COMPILING: COMPILING,
+    Kind.AWAITING: GRAPH,
 }
 
 
 def spent(
-    host: "HostEvents", runs: "Runs", wall_ns: int, traced_ns: int, origin_ns: int
+    host: "HostEvents", runs: "Runs", capture: "Capture", line: int, origin_ns: int
 ) -> pd.DataFrame:
     """Add up the categories in ns; none where the cell's thread is not in the trace."""
-    rows = np.flatnonzero((host.line == line_of_cell(host)) & (host.duration > 0))
+    wall_ns, traced_ns = capture.wall_ns, capture.traced_ns
+    rows = np.flatnonzero((host.line == line) & (host.duration > 0))
     start = np.clip(host.start[rows] // 1000 + origin_ns, 0, traced_ns)
     end = np.clip(start + host.duration[rows] // 1000, 0, traced_ns)
     parent = nesting.parents(host.line[rows], start, end)

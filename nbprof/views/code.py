@@ -30,6 +30,10 @@ NO_STACKS = (
     "the code view needs lines of Python, and this profile has none: give load_tfprof an op log "
     "with call stacks (tf.compat.v1.profiler.write_op_log with add_trace=True writes one)."
 )
+NO_STACKS_IN_TRACE = (
+    "the code view needs lines of Python, and a trace has none: look at the scope view, or "
+    "profile TensorFlow code with %%tfprof."
+)
 
 LONGEST_NAME, CUT_NAME = 19, 17
 
@@ -45,7 +49,7 @@ RULES = tree.Rules(
 def view(profile: "Profile", options: "ViewOptions") -> "View":
     """Place every op run under the line it comes from."""
     if not profile.recording.has_stacks:
-        raise NbprofError(NO_STACKS)
+        raise NbprofError(NO_STACKS if profile.recording.tfprof else NO_STACKS_IN_TRACE)
     return tree.view("code", _lines(profile, options), profile, options)
 
 

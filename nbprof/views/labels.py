@@ -62,7 +62,7 @@ class Labels:
         devices = self._profile.nodes["device"].tolist()
         words: dict[int, set[str]] = defaultdict(set)
         for row, node in self._pairs():
-            words[row].add(devices[node])
+            words[row].update(devices[node].split("|"))
         return words
 
     def _types(self) -> dict[int, set[str]]:
@@ -71,7 +71,7 @@ class Labels:
         words: dict[int, set[str]] = defaultdict(set)
         for row, node in self._pairs():
             op_type, device, types = (column[node] for column in columns)
-            words[row].update((op_type, *types, *filter(None, (device,))))
+            words[row].update((op_type, *types, *filter(None, device.split("|"))))
         return words
 
     def _pairs(self) -> "zip[tuple[int, int]]":

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 SUMMED = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "float_ops")
 """The columns of events that are simply added up."""
 
-Metrics = dict[str, npt.NDArray[np.float64]]
+Sums = npt.NDArray[np.float64]
+Metrics = dict[str, Sums]
 Groups = npt.NDArray[np.intp]
 Step = int | Literal["all"]
 
@@ -56,7 +57,7 @@ def only_what_ran(profile: "Profile") -> "Profile":
     if profile.recording.tfprof:
         return profile
     ran = int(profile.events["node"].max()) + 1 if len(profile.events) else 0
-    return profile if ran == len(profile.nodes) else profile.with_nodes(profile.nodes[:ran])
+    return profile if ran == len(profile.nodes) else profile.with_values(nodes=profile.nodes[:ran])
 
 
 def measure(profile: "Profile", step: Step | None, members: Members) -> Metrics:
@@ -125,11 +126,12 @@ def _check_step(profile: "Profile", step: int | str) -> None:
 
 
 def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metrics:
-    micros = events["self_ns"].to_numpy() / 1e3
+    ns = events["self_ns"].to_numpy()
     accelerator = events["accelerator"].to_numpy()
 
-    accelerator_micros = _sums(member, micros * accelerator, count)
-    cpu_micros = _sums(member, micros * ~accelerator, count)
+    # Whole ns are added up exactly, in whatever order.
+    accelerator_micros = _sums(member, ns * accelerator, count) / 1e3
+    cpu_micros = _sums(member, ns * ~accelerator, count) / 1e3
     return {
         "micros": cpu_micros + accelerator_micros,
         "accelerator_micros": accelerator_micros,
@@ -149,6 +151,22 @@ def whole(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | npt.NDArra
     return counts if (counts % 1).any() else counts.astype(np.int64)
 
 
+EXACT = 2.0**53
+"""Up to here, whole numbers and their sums are exact as floats."""
+PART = 2.0**26
+
+
+def _exact_sums(group: npt.NDArray[np.integer], values: npt.NDArray[Any], count: int) -> Sums:
+    """Add up whole numbers so that the order does not matter, however large they are."""
+    known: Sums = np.bincount(group, weights=values, minlength=count).astype(np.float64)
+    if known.max(initial=0) < EXACT:
+        return known
+    high = np.floor(values / PART)
+    low = np.bincount(group, weights=values - high * PART, minlength=count)
+    whole = np.bincount(group, weights=high, minlength=count) * PART + low
+    return whole.astype(np.float64)
+
+
 def _sums(
     group: npt.NDArray[np.integer], values: npt.NDArray[Any], count: int
 ) -> npt.NDArray[np.float64]:
@@ -158,9 +176,9 @@ def _sums(
     but unknown values is unknown, and all are where nothing is known.
     """
     unknown = np.isnan(values)
-    known = np.bincount(group[~unknown], weights=values[~unknown], minlength=count)
+    known = _exact_sums(group[~unknown], values[~unknown], count)
     if not unknown.any():
-        return known.astype(np.float64)
+        return known
     if unknown.all():
         return np.full(count, np.nan)
     nothing = np.bincount(group[~unknown], minlength=count) == 0

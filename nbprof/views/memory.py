@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from nbprof.errors import NbprofError
 from nbprof.views.code import label
 
 if TYPE_CHECKING:
@@ -13,15 +14,33 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 
+NO_CURVE = (
+    "memory over time is not kept by engine='dask', only what was alive at the peak: "
+    "profile.live_at_peak(), or load the trace of one host without an engine."
+)
+
+
 def live_bytes(profile: "Profile") -> pd.DataFrame:
+    """Follow the live bytes; of a profile that keeps only the peaks there is no curve."""
+    if not profile.recording.single_runs:
+        raise NbprofError(NO_CURVE)
+    return _curve(_placed(profile))
+
+
+def peaks(profile: "Profile") -> dict[str, dict[str, float]]:
+    """Say for each device when its peak was, in µs, and how many bytes were live then."""
+    found: dict[str, dict[str, float]] = _curve(_placed(profile)).attrs["peak"]
+    return found
+
+
+def _curve(made: pd.DataFrame) -> pd.DataFrame:
     """Add up allocations and releases in the order of time."""
-    made = profile.allocations
     freed = made[made["end_ns"].notna()]
     changes = pd.DataFrame(
         {
-            "micros": np.concatenate((made["start_ns"], freed["end_ns"])) / 1e3,
+            "micros": np.concatenate((made["start_ns"], freed["end_ns"])).astype(float) / 1e3,
             "device": pd.concat((made["device"], freed["device"])).to_numpy(),
-            "change": np.concatenate((made["bytes"], -freed["bytes"])),
+            "change": np.concatenate((made["bytes"], -freed["bytes"])).astype(np.int64),
         }
     )
     changes = changes.sort_values("micros", kind="stable", ignore_index=True)
@@ -33,6 +52,14 @@ def live_bytes(profile: "Profile") -> pd.DataFrame:
         for row in peaks.itertuples()
     }
     return curve
+
+
+def _placed(profile: "Profile") -> pd.DataFrame:
+    """Give the allocations; of many hosts, with the host before the device's name."""
+    made = profile.allocations
+    if len(profile.machines) < 2 or "host" not in made:
+        return made
+    return made.assign(device=made["host"] + " " + made["device"])
 
 
 def _sources(profile: "Profile", event: "npt.NDArray[np.intp]") -> list[str | None]:
@@ -48,12 +75,19 @@ def _sources(profile: "Profile", event: "npt.NDArray[np.intp]") -> list[str | No
     ]
 
 
+def alive_at_peak(profile: "Profile") -> "npt.NDArray[np.bool_]":
+    """Mark the allocations that were alive when their device reached its peak."""
+    made = _placed(profile)
+    peaks = _curve(made).attrs["peak"]
+    moments = {device: round(peak["micros"] * 1e3) for device, peak in peaks.items()}
+    moment = made["device"].map(moments)
+    alive = (made["start_ns"] <= moment) & ~(made["end_ns"] <= moment)
+    return alive.to_numpy(dtype=bool)
+
+
 def live_at_peak(profile: "Profile") -> pd.DataFrame:
     """List the allocations that were alive when their device reached its peak."""
-    made = profile.allocations
-    peaks = live_bytes(profile).attrs["peak"]
-    moment = made["device"].map({device: peak["micros"] * 1e3 for device, peak in peaks.items()})
-    alive = made[(made["start_ns"] <= moment) & ~(made["end_ns"] <= moment)]
+    alive = _placed(profile)[alive_at_peak(profile)]
     nodes = profile.nodes.reindex(alive["node"])
     rows = pd.DataFrame(
         {

@@ -10,11 +10,18 @@ if TYPE_CHECKING:
 
 MOST = 5
 
+NO_DEFINITIONS = "a trace alone does not know {}; %%tfprof records them for TensorFlow"
+NOT_IN_TRACES = {"graph": "which nodes use which", "layer": "Keras layers"}
 
-def notes_for(profile: "Profile", columns: "tuple[Column, ...]") -> tuple[str, ...]:
-    """Add to the profile's notes what is to be said of the selected columns."""
+
+def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> tuple[str, ...]:
+    """Add to the profile's notes what is to be said of a view and of the selected columns."""
     selected = {column.name for column in columns}
     notes = profile.notes
+    if not profile.recording.has_definitions:
+        missing = [NOT_IN_TRACES[view]] if view in NOT_IN_TRACES else []
+        missing += ["parameters"] if "params" in selected else []
+        notes += tuple(map(NO_DEFINITIONS.format, missing))
     if "tensor_value" in selected and not len(profile.values):
         notes += ("no values of tensors: load_tfprof with a checkpoint has them",)
     if profile.recording.tfprof:

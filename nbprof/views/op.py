@@ -57,7 +57,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
             found = list(map(labels.of(column.name), order[shown].tolist()))
             data[column.name] = pd.Series(found, dtype=object)
     frame = pd.DataFrame(data)
-    notes = notes_for(profile, columns)
+    notes = notes_for(profile, "op", columns)
     exact = profile.recording.tfprof
     return View("op", frame, columns, options, profile.headline, notes, exact=exact)
 

@@ -10,8 +10,11 @@ if TYPE_CHECKING:
 
 def summary(profile: "Profile") -> pd.DataFrame:
     """List what the cell's thread spent its time on, the most first."""
-    spent = profile.spent.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
-    wall_ns = profile.recording.wall_ns
+    spent, many = profile.spent, len(profile.machines) > 1
+    if many:  # each host has a thread of its own
+        spent = spent.groupby("category", sort=False)["ns"].sum().reset_index()
+    spent = spent.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    wall_ns = int(spent["ns"].sum()) if many else profile.recording.wall_ns
     frame = pd.DataFrame(
         {
             "category": spent["category"],

@@ -91,7 +91,7 @@ def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> V
         columns,
         options,
         profile.headline,
-        notes_for(profile, columns),
+        notes_for(profile, name, columns),
         shown.accounted,
         exact=profile.recording.tfprof,
         origin=_origin(tree, shown) if options.output.kind in ("timeline", "pprof") else None,

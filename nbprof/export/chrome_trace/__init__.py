@@ -13,6 +13,7 @@ from nbprof.export.chrome_trace.counters import counter_lines
 from nbprof.export.chrome_trace.flows import flow_lines
 from nbprof.export.chrome_trace.lanes import lay_out
 from nbprof.export.chrome_trace.slices import op_lines, step_lines
+from nbprof.export.single_runs import need_single_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,7 @@ FASTEST = 1
 
 def write(profile: "Profile", file: BinaryIO) -> None:
     """Write the timeline as JSON, a line per event."""
+    need_single_runs(profile)
     layout = lay_out(profile)
     lines = _lines(profile, layout)
     file.write(b'{"traceEvents":[\n')

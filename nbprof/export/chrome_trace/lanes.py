@@ -111,13 +111,22 @@ def _step_times(profile: "Profile") -> tuple[Ints, Ints]:
 
 def _order(profile: "Profile") -> Rows:
     """Order the threads by device; the cell's device and its thread come first."""
-    devices = profile.threads["device"].tolist()
+    devices = _processes(profile)
     own = is_cell(profile)
     of_cell = {devices[thread] for thread in np.flatnonzero(own)}
     places = {device: (device not in of_cell, devices.index(device)) for device in devices}
     rows = range(len(devices))
     order = sorted(rows, key=lambda row: (places[devices[row]], not own[row]))
     return np.array(order, dtype=np.intp)
+
+
+def _processes(profile: "Profile") -> list[str]:
+    """Name the process of each thread: its device, and of many hosts the host, too."""
+    threads = profile.threads
+    devices: list[str] = threads["device"].tolist()
+    if len(profile.machines) < 2:
+        return devices
+    return [f"{host} {device}" for host, device in zip(threads["host"], devices, strict=True)]
 
 
 def is_cell(profile: "Profile") -> "npt.NDArray[np.bool_]":
@@ -130,7 +139,7 @@ def is_cell(profile: "Profile") -> "npt.NDArray[np.bool_]":
 
 def _wanted(profile: "Profile", order: Rows, storeys: Rows) -> "Iterator[tuple[str, str]]":
     """Name device and lane, for each lane of each thread."""
-    names, devices = profile.threads["name"].tolist(), profile.threads["device"].tolist()
+    names, devices = profile.threads["name"].tolist(), _processes(profile)
     own = is_cell(profile)
     for thread in order.tolist():
         name = f"{names[thread]} ({CELL})" if own[thread] else names[thread]

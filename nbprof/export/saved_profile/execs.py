@@ -42,7 +42,9 @@ def save_execs(profile: "Profile") -> Execs:
     return Execs(
         owner=node[first],
         step=step[first],
-        run_count=np.bincount(row[events["is_run"].to_numpy()], minlength=count),
+        run_count=np.bincount(row, weights=events["is_run"].to_numpy(), minlength=count).astype(
+            np.int64
+        ),
         all_start_micros=np.where(earliest == np.iinfo(np.int64).max, 0, earliest),
         latest_end_micros=latest,
         times=_times(events, row, start, names, device),
@@ -88,7 +90,7 @@ def _times(
     """List what counts as time, by exec, the cpu's first, and device."""
     accelerator = events["accelerator"].to_numpy()
     ns = events["self_ns"].to_numpy(np.int64)
-    counted = np.flatnonzero(accelerator | events["is_run"].to_numpy() | (ns != 0))
+    counted = np.flatnonzero(accelerator | events["is_run"].to_numpy(bool) | (ns != 0))
     width = max(len(names), 1)
     key = (2 * row + accelerator)[counted] * width + device[counted]
     keys, group = np.unique(key, return_inverse=True)
@@ -117,7 +119,7 @@ def _memory(events: "pd.DataFrame", row: Ints, end: Ints) -> ExecMemory:
         for name in ("bytes", "peak_bytes", "residual_bytes", "output_bytes")
     }
     has_any: Mask = np.any([values != 0 for values in held.values()], axis=0)
-    chosen = np.flatnonzero(events["is_run"].to_numpy() | has_any)
+    chosen = np.flatnonzero(events["is_run"].to_numpy(bool) | has_any)
     nothing = np.zeros(len(chosen), dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)
     return ExecMemory(

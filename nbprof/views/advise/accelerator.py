@@ -33,6 +33,8 @@ def accelerator_utilization(profile: "Profile") -> list[Advice]:
 
 def _busy(profile: "Profile") -> dict[str, tuple[float, float]]:
     """Give the time in kernels and the time that passed, in µs, of each GPU."""
+    if not profile.recording.single_runs:
+        return {}
     events = profile.events
     device = profile.nodes["device"].str.lower().to_numpy(dtype=object)[events["node"]]
     last = events.groupby("node")["step"].transform("max")

@@ -41,15 +41,17 @@ def small_eager_ops(profile: "Profile") -> list[Advice]:
     """Find a loop of eager ops that take longer to start than to run."""
     events = _eager(profile)
     started = share_of(profile, "dispatch") + share_of(profile, "Python")
-    if len(events) < threshold("eager_runs") or started < threshold("dispatch_percent"):
+    count = int(events["is_run"].sum())
+    if count < threshold("eager_runs") or started < threshold("dispatch_percent"):
         return []
-    mean = events["self_ns"].mean() / 1e3
-    if mean >= threshold("eager_micros") or len(events) < profile.events["is_run"].sum() / 2:
+    mean = events["self_ns"].sum() / count / 1e3
+    if mean >= threshold("eager_micros") or count < profile.events["is_run"].sum() / 2:
         return []
     names = profile.nodes["op_type"].to_numpy(dtype=object)[events["node"]]
-    often = events.groupby(names).size().sort_values(ascending=False, kind="stable").index[:3]
+    runs = events.groupby(names)["is_run"].sum()
+    often = runs.sort_values(ascending=False, kind="stable").index[:3]
     message = (
-        f"{len(events):,} eager ops ran for {format_micros(mean)} each on average; starting them "
+        f"{count:,} eager ops ran for {format_micros(mean)} each on average; starting them "
         f"took {started:.0f}% of the wall time (dispatch {share_of(profile, 'dispatch'):.0f}%, "
         f"Python {share_of(profile, 'Python'):.0f}%). Put the loop into a tf.function, or work on "
         "larger tensors."
@@ -64,6 +66,6 @@ def _eager(profile: "Profile") -> "pd.DataFrame":
     unnamed = (nodes["name"] == nodes["op_type"]).to_numpy(dtype=bool)
     on_cell = profile.threads["is_cell"].to_numpy(dtype=bool)
     own: npt.NDArray[np.bool_] = (
-        unnamed[events["node"]] & on_cell[events["thread"]] & events["is_run"].to_numpy()
+        unnamed[events["node"]] & on_cell[events["thread"]] & events["is_run"].to_numpy(bool)
     )
     return events.loc[own]

@@ -76,7 +76,7 @@ def _apart(profile: "Profile") -> npt.NDArray[np.intp]:
     inputs = profile.inputs
     op_type = profile.nodes["op_type"].to_numpy(dtype=object)
     ran = np.zeros(len(op_type) + 1, dtype=bool)
-    ran[profile.events["node"].to_numpy()[profile.events["is_run"].to_numpy()]] = True
+    ran[profile.events["node"].to_numpy()[profile.events["is_run"].to_numpy(bool)]] = True
     ran[-1] = False
     uses = inputs["source"].value_counts()
     found: set[int] = set()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from nbprof.units import format_bytes
 from nbprof.views.advise.advice import Advice
 from nbprof.views.advise.thresholds import threshold
-from nbprof.views.memory import live_at_peak, live_bytes
+from nbprof.views.memory import live_at_peak, peaks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ def few_tensors(profile: "Profile") -> list[Advice]:
         return []
     alive = live_at_peak(profile)
     found = []
-    for device, peak in live_bytes(profile).attrs["peak"].items():
+    for device, peak in peaks(profile).items():
         size = float(peak["live_bytes"])
         largest = alive[alive["device"] == device].head(int(threshold("peak_tensors")))
         percent = 100 * largest["bytes"].sum() / max(size, 1)

@@ -10,4 +10,5 @@ def share_of(profile: "Profile", category: str) -> float:
     """Give the share of a category of the summary, in percent."""
     spent = profile.spent
     ns = float(spent.loc[spent["category"] == category, "ns"].sum())
-    return 100 * ns / max(profile.recording.wall_ns, 1)
+    wall = spent["ns"].sum() if len(profile.machines) > 1 else profile.recording.wall_ns
+    return 100 * ns / max(wall, 1)

@@ -50,6 +50,8 @@ def _pauses_in_steps(profile: "Profile") -> list[float]:
     The op that asks returns at once and the batch arrives later, so the pause is seen by what does
     not run meanwhile: no op but those of the input pipeline.
     """
+    if not profile.recording.single_runs:
+        return []
     events = profile.events
     op_type = profile.nodes["op_type"].to_numpy(dtype=object)[events["node"]]
     asks = np.isin(op_type, NEXT)

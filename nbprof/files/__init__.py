@@ -1,0 +1,71 @@
+"""Load files: their content says what they are, not their names."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbprof.errors import NbprofError
+from nbprof.files.cluster import READING, read_on_cluster
+from nbprof.files.kinds import Source, kind_of, not_readable
+from nbprof.files.logdir import find_traces
+from nbprof.files.many import Job, read_many, read_one
+from nbprof.files.places import Place, places
+from nbprof.progress import progress
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+    from nbprof._profile import Profile
+
+
+DASK = "dask"
+
+
+def load(
+    path_or_paths: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]",
+    engine: str | None = None,
+) -> "Profile":
+    """Read a profile from a file, whatever its name; nothing in a file is ever run.
+
+    A folder stands for the traces of its newest run, one per host; several traces, given as a
+    list, a pattern or a folder, become one Profile of many hosts. With `engine="dask"` the workers
+    of a Dask cluster read them, and only sums come back: the views are the same.
+    """
+    if engine not in (None, DASK):
+        raise NbprofError(f"there is no engine {engine!r}: leave engine out, or say {DASK!r}.")
+    found, notes = _files(places(path_or_paths))
+    if engine == DASK:
+        profile = read_many(found, read_on_cluster)
+    elif len(found) == 1:
+        profile = _read(Source(found[0]))
+    else:
+        profile = read_many(found, _one_by_one)
+    return replace(profile, notes=notes + profile.notes) if notes else profile
+
+
+def _files(given: list[Place]) -> tuple[list[Place], tuple[str, ...]]:
+    """Give the files that are meant, each once, and notes on those that are not taken."""
+    found: list[Place] = []
+    notes: tuple[str, ...] = ()
+    for place in given:
+        if place.is_folder:
+            traces, note = find_traces(place)
+            found += traces
+            notes += note
+        else:
+            found.append(place)
+    return list(dict.fromkeys(found)), notes
+
+
+def _one_by_one(jobs: list[Job]) -> "Iterator[Profile]":
+    with progress(READING, len(jobs), "file") as done:
+        for job in jobs:
+            yield read_one(job)
+            done(1)
+
+
+def _read(source: Source) -> "Profile":
+    kind = kind_of(source)
+    if kind is None:
+        raise not_readable(source)
+    return kind.read(source)

@@ -1,0 +1,120 @@
+"""The kinds of files that can be loaded, told by their first bytes."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbprof import file_format
+from nbprof.errors import NbprofError
+from nbprof.files.logdir import host_of
+from nbprof.files.places import is_url
+from nbprof.files.unpack import GZIP, unpack, unpack_head
+
+if TYPE_CHECKING:
+    from nbprof._profile import Profile
+    from nbprof.files.places import Place
+
+HEAD = 4096
+"""How many of a file's first bytes are looked at."""
+
+
+class Source:
+    """A file to be read; of one that is gzip, what is in it."""
+
+    def __init__(self, place: "Place") -> None:
+        self.place = place
+
+    @cached_property
+    def raw_head(self) -> bytes:
+        """The first bytes as they are."""
+        return self.place.read(HEAD)
+
+    @property
+    def is_packed(self) -> bool:
+        """Tell whether it is gzip."""
+        return self.raw_head.startswith(GZIP)
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes of what is in it."""
+        return unpack_head(self.raw_head, HEAD) if self.is_packed else self.raw_head
+
+    def content(self) -> bytes:
+        """Read it all."""
+        data = self.place.read()
+        return unpack(self.place, data) if self.is_packed else data
+
+
+class Kind(NamedTuple):
+    """A kind of file."""
+
+    what: str
+    recognise: Callable[[bytes], bool]
+    """Tells by the first bytes."""
+    read: "Callable[[Source], Profile]"
+
+
+def _is_own_file(head: bytes) -> bool:
+    return head.startswith(file_format.ZIP)
+
+
+def _read_own_file(source: Source) -> "Profile":
+    from nbprof.ingest.own_file import read_own_file
+
+    if source.is_packed or is_url(source.place.path):
+        raise NbprofError(
+            f"{source.place} cannot be read: nbprof's own file must be a file of this machine, "
+            "not packed again; copy or unpack it first."
+        )
+    return read_own_file(Path(source.place.path))
+
+
+def _is_saved_profile(head: bytes) -> bool:
+    from nbprof.ingest.tfprof.recognise import looks_like_saved_profile
+
+    return looks_like_saved_profile(head)
+
+
+def _read_saved_profile(source: Source) -> "Profile":
+    from nbprof.ingest.tfprof.profile import make_profile
+    from nbprof.ingest.tfprof.profile_proto import read_profile_proto
+    from nbprof.ingest.tfprof.saved_inputs import SavedInputs
+
+    saved = read_profile_proto(source.content(), str(source.place))
+    return make_profile(SavedInputs(saved), source.place.name)
+
+
+def _is_trace(head: bytes) -> bool:
+    from nbprof.ingest.recognise import looks_like_trace
+
+    return looks_like_trace(head)
+
+
+def read_trace(source: Source, host: str = "") -> "Profile":
+    """Read a trace; `host` is what its machine is called, if not as the file."""
+    from nbprof.ingest.trace_file import read_trace_file
+
+    return read_trace_file(source.content(), str(source.place), host or host_of(source.place))
+
+
+TRACE = Kind("traces of TensorFlow's or JAX' profiler (*.xplane.pb)", _is_trace, read_trace)
+KINDS = (
+    Kind("nbprof's own files (made by profile.save)", _is_own_file, _read_own_file),
+    Kind("tfprof's saved profiles", _is_saved_profile, _read_saved_profile),
+    TRACE,
+)
+"""The first that recognises a file reads it."""
+
+
+def kind_of(source: Source) -> Kind | None:
+    """Tell what a file is, None if it is nothing that can be read."""
+    return next((kind for kind in KINDS if kind.recognise(source.head)), None)
+
+
+def not_readable(source: Source) -> NbprofError:
+    """Make the sentence on a file that is none of the kinds."""
+    found = "something else" if source.raw_head else "empty"
+    readable = ", ".join(kind.what for kind in KINDS)
+    what = f"{source.place} cannot be read: it is {found}."
+    return NbprofError(f"{what} nbprof.load reads {readable}.")

@@ -1,0 +1,61 @@
+"""Find traces in folders: those of a run, or of the newest run of a TensorBoard logdir.
+
+The profiler writes `<logdir>/plugins/profile/<run>/<host>.xplane.pb`, and its tools write other
+files beside it, which are never taken for traces.
+"""
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from nbprof.errors import NbprofError
+
+if TYPE_CHECKING:
+    from nbprof.files.places import Place
+
+SUFFIXES = (".xplane.pb", ".xplane.pb.gz")
+_WHEN = re.compile(r"\d{4}(_\d\d){5}(\.\d+)?")
+"""The name that the profiler gives a run: when it was recorded."""
+
+
+def find_traces(folder: "Place") -> "tuple[list[Place], tuple[str, ...]]":
+    """Find the traces of the newest run below a folder, and a note on the others."""
+    runs: dict[str, list[tuple[Place, float]]] = defaultdict(list)
+    for place, written in folder.files():
+        if place.name.endswith(SUFFIXES):
+            runs[place.parent].append((place, written))
+    if not runs:
+        raise NbprofError(
+            f"{folder} cannot be read: there is no trace (*.xplane.pb) in this folder or below it. "
+            "nbprof.load reads files, run folders and TensorBoard logdirs."
+        )
+    newest = max(runs, key=lambda run: _age(run, runs))
+    traces = sorted((place for place, _ in runs[newest]), key=lambda place: place.path)
+    return traces, _note(folder, newest, len(runs) - 1)
+
+
+def _age(run: str, runs: "dict[str, list[tuple[Place, float]]]") -> tuple[object, ...]:
+    """Give what sorts runs by time: their names, if all are times, or else their files' times."""
+    names = {one: one.replace("\\", "/").rpartition("/")[2] for one in runs}
+    if all(_WHEN.fullmatch(name) for name in names.values()):
+        return (names[run], run)
+    return (max(written for _, written in runs[run]), run)
+
+
+def _note(folder: "Place", newest: str, others: int) -> tuple[str, ...]:
+    if not others:
+        return ()
+    name = newest.replace("\\", "/").rpartition("/")[2]
+    more = "1 other run is" if others == 1 else f"{others} other runs are"
+    return (
+        f"this is the newest run, {name}; {more} in {folder}: "
+        "nbprof.load takes a run's folder, or a list or pattern of them",
+    )
+
+
+def host_of(place: "Place") -> str:
+    """Give the host that a trace is of, by the name of its file."""
+    name = place.name
+    for suffix in SUFFIXES[::-1]:
+        name = name.removesuffix(suffix)
+    return name
