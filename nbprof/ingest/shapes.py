@@ -69,7 +69,7 @@ def find_shapes(
     """
     strings = host.space.strings
     eager = np.append(log.shape, NONE)[dispatch]
-    in_trace = np.where(runs.event == NONE, 0, host.text("shape")[runs.event])
+    in_trace = np.append(host.text("shape"), 0)[runs.event]  # the last entry is NONE's
     texts, inputs = np.unique(
         np.where(eager != NONE, len(strings) + eager, in_trace), return_inverse=True
     )

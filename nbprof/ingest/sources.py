@@ -87,7 +87,7 @@ def find_sources(
 
 def match_dispatches(host: "HostEvents", runs: "Runs", log: "DispatchLog", began_ns: int) -> Rows:
     """Find the watched call in which each run was made, NONE for runs on executors."""
-    dispatched = host.inside(host.of(Kind.EAGER))[runs.event]
+    dispatched = np.append(host.inside(host.of(Kind.EAGER)), NONE)[runs.event]
     # A function called from Python may run some of its ops on the caller's thread.
     eager = np.array([not function for function, _, _ in runs.nodes], dtype=bool)[runs.node]
     dispatched = np.where((runs.event == NONE) | runs.accelerator | ~eager, NONE, dispatched)

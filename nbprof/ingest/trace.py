@@ -30,6 +30,8 @@ NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 
 NO_MEMORY = "no allocations in this trace: memory was not recorded"
 ALLOCATION = b"MemoryAllocation"
+LATEST = 2**62
+"""Nanoseconds since 1970: a trace that says it began later, beyond 2100, does not tell."""
 
 
 def read(capture: Capture) -> Profile:
@@ -105,6 +107,6 @@ def _make_profile(space: XSpace, capture: Capture, began: int) -> Profile:
 
 
 def _profile_start_ns(space: XSpace) -> int:
-    """Find when the trace began, by the clock of `time.time_ns`."""
+    """Find when the trace began, by the clock of `time.time_ns`; 0 where that is not told."""
     starts = (stats.get("profile_start_time") for stats in space.plane_stats)
-    return next((start for start in starts if isinstance(start, int)), 0)
+    return next((start for start in starts if isinstance(start, int) and start < LATEST), 0)
