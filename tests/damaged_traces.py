@@ -304,7 +304,7 @@ def wholes():
 def damaged(whole, chance):
     """Damage a trace in one way, or in a way that keeps its frame and then in another."""
     data = whole.data
-    if chance.random() < 0.5:
+    if chance.random() < 0.35:
         fields = copied(whole.tree)
         chance.choice(ON_TREES)(fields, chance)
         data = written(fields)

@@ -12,7 +12,7 @@ from xspace_bytes import Unsigned, event, line, plane, space
 import nbprof
 
 TOP = Path(__file__).parents[1]
-ROUNDS, A_ROUND = 10, 1000
+ROUNDS, A_ROUND = 4, 2500
 
 
 def start(round_, first, last):
