@@ -46,6 +46,7 @@ def main():
     results = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         asked.folder = asked.folder or Path(folder)
+        asked.folder.mkdir(parents=True, exist_ok=True)
         for part in asked.parts or PARTS:
             module = import_module(part)
             results[part] = module.measure(asked)

@@ -3,13 +3,14 @@
 The file is made by another process than those that load it, whose memory would tell nothing else.
 """
 
+import shutil
 import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from reading_traces import COLUMNS, LARGEST, OURS
+from reading_traces import COLUMNS, LARGEST, OURS, WARM_UP
 from reading_traces import WAYS as READERS
 from ways import TOP, compare
 
@@ -19,13 +20,13 @@ SAVE = "import sys, nbprof; nbprof.load(sys.argv[1]).save(sys.argv[2])"
 
 def measure(asked):
     rows = []
-    smallest = asked.trace("10k")
-    _save(smallest)
+    warm_up = shutil.copy(WARM_UP, asked.folder)
+    _save(warm_up)
     for name in asked.sizes:
         path = asked.trace(name)
         size = _save(path)
         found = compare(
-            "saved_profiles", WAYS, path, smallest, 1 if name == LARGEST else asked.rounds
+            "saved_profiles", WAYS, path, warm_up, 1 if name == LARGEST else asked.rounds
         )
         rows += [
             {
