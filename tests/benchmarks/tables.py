@@ -31,13 +31,28 @@ COLUMNS = {
 TEXTS = {"cell", "trace", "view", "way"}
 
 
+def column(key):
+    """Describe a figure; what has no description is a column that `spread` made."""
+    return COLUMNS.get(key, Column(key))
+
+
 def write(key, value):
-    return "–" if value != value else COLUMNS[key].write.format(value)
+    return "–" if value != value else column(key).write.format(value)
+
+
+def spread(rows, down, across, value):
+    """Give one figure as a table of two dimensions: rows by `down`, columns by `across`."""
+    titles = dict.fromkeys(write(across, row[across]) for row in rows)
+    found = {}
+    for row in rows:
+        line = found.setdefault(row[down], {down: row[down]} | dict.fromkeys(titles, "–"))
+        line[write(across, row[across])] = write(value, row[value])
+    return list(found.values())
 
 
 def as_text(rows):
     """Align the columns for a terminal."""
-    table = [[COLUMNS[key].title for key in rows[0]]]
+    table = [[column(key).title for key in rows[0]]]
     table += [[write(key, value) for key, value in row.items()] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = []
@@ -53,7 +68,7 @@ def as_text(rows):
 def as_markdown(rows):
     """Write the same table for the page."""
     lines = [
-        [COLUMNS[key].title for key in rows[0]],
+        [column(key).title for key in rows[0]],
         ["---" if key in TEXTS else "--:" for key in rows[0]],
         *([write(key, value) for key, value in row.items()] for row in rows),
     ]
