@@ -30,7 +30,7 @@ from nbprof.capture import compat
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from xspace_bytes import event, line, plane, space
+from xspace_bytes import Written, event, line, plane, space
 
 pytestmark = pytest.mark.tensorflow
 
@@ -146,7 +146,7 @@ def trace(request, tmp_path_factory):
 # The three readers
 
 
-def by_tensorflow(path):
+def by_tensorflow(path, place="Host"):
     """Read TensorFlow's table of ops, by name and type; it leaves a file beside the trace."""
     data, succeeded = converter.xspace_to_tools_data([str(path)], "framework_op_stats", {})
     assert succeeded
@@ -155,6 +155,8 @@ def by_tensorflow(path):
     found = {}
     for row in table["rows"]:
         cells = dict(zip(columns, (cell["v"] for cell in row["c"]), strict=True))
+        if cells["host_or_device"] != place:
+            continue
         key = cells["operation"], cells["type"]
         assert key not in found
         found[key] = Sum(cells["occurrences"], cells["total_time"], cells["total_self_time"])
@@ -371,6 +373,37 @@ def test_most_of_a_fit_agrees_without_any_reason_but_memory_events(tmp_path):
     ]
 
     assert len(equal) > 150
+
+
+def test_kernels_of_a_gpu_agree_by_op(tmp_path):
+    def run(node, op_type, start, launch, kernel):
+        """Give the op on the host and its kernel; times in µs."""
+        tf_op = {"tf_op": Written(f"{node}:{op_type}"), "correlation_id": start}
+        return (
+            event(f"{node}:{op_type}", start * 10**6, launch * 10**6, display_name=op_type),
+            event("some_kernel", (100 + start) * 10**6, kernel * 10**6, tf_op),
+        )
+
+    runs = [
+        run("a/MatMul", "MatMul", 0, 4, 30),
+        run("a/Relu", "Relu", 40, 3, 9),
+        run("a/MatMul", "MatMul", 60, 5, 20),
+    ]
+    host, kernels = map(list, zip(*runs, strict=True))
+    stream = line(7, "Stream #7(Compute)", 0, kernels)
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(
+        space(plane("/host:CPU", [line(1, "python", 0, host)]), plane("/device:GPU:0", [stream]))
+    )
+
+    theirs = {place: by_tensorflow(path, place) for place in ("Host", "Device")}
+    ours = nbprof.load(path).op().frame.set_index("name")
+
+    assert sorted(ours.index) == ["MatMul", "Relu"]
+    for op_type, row in ours.iterrows():
+        key = f"a/{op_type}", op_type
+        assert theirs["Host"][key] == Sum(row["run_count"], row["cpu_micros"], row["cpu_micros"])
+        assert theirs["Device"][key].total == row["accelerator_micros"]
 
 
 # Memory
