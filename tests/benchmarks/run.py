@@ -35,7 +35,7 @@ class Asked(argparse.Namespace):
     def trace(self, name):
         """Give a trace, which another process makes the first time."""
         path = self.folder / f"{name}.xplane.pb"
-        if not path.exists():
+        if not path.with_suffix(".json").exists():
             command = [sys.executable, Path(__file__).with_name("traces.py"), self.folder, name]
             subprocess.run(command, check=True, capture_output=True)
         return path

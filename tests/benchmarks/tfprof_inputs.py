@@ -130,8 +130,8 @@ WAYS = {f"{view} {name}": _way(ask, view) for name, ask in ASKED.items() for vie
 def make(folder, count):
     """Write the inputs into a folder, by a process of its own."""
     made = Path(folder) / f"tfprof_{count}"
-    if not made.exists():
-        made.mkdir(parents=True)
+    if not (made / FILES[-1]).exists():
+        made.mkdir(parents=True, exist_ok=True)
         subprocess.run(
             [sys.executable, __file__, made, str(count)], check=True, capture_output=True
         )

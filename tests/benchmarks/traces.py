@@ -131,7 +131,7 @@ def make(folder, names):
     recorded = {}
     for name in names:
         path = folder / f"{name}.xplane.pb"
-        if path.exists():
+        if path.with_suffix(".json").exists():
             continue
         steps, times = TRACES[name]
         if steps not in recorded:
