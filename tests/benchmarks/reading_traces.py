@@ -36,14 +36,14 @@ def measure(asked):
         ways = [OURS] if large and _free_memory() < ROOMY else list(WAYS)
         found = compare("reading_traces", ways, path, WARM_UP, 1 if large else asked.rounds)
         peers = [found.get(way) for way in PEER]
-        both = sum(peer["seconds"] for peer in peers) if all(peers) else float("nan")
+        both = sum(peer["seconds"] for peer in peers) if all(peers) else None
         rows += [
             {
                 "trace": name,
                 "events": events,
                 "file_megabytes": size,
                 "way": way,
-                "ratio": figures["seconds"] / both,
+                "ratio": figures["seconds"] / both if both else None,
                 "seconds": figures["seconds"],
                 "events_per_second": events / figures["seconds"],
                 "megabytes": figures["megabytes"],

@@ -37,7 +37,7 @@ def column(key):
 
 
 def write(key, value):
-    return "–" if value != value else column(key).write.format(value)
+    return "–" if value is None else column(key).write.format(value)
 
 
 def spread(rows, down, across, value):

@@ -155,7 +155,7 @@ def measure(asked):
                     "nodes": count,
                     "view": view,
                     "way": way.partition(" ")[2],
-                    "ratio": figures["seconds"] / peer["seconds"] if peer else float("nan"),
+                    "ratio": figures["seconds"] / peer["seconds"] if peer else None,
                     "seconds": figures["seconds"],
                     "megabytes": figures["megabytes"],
                 }
