@@ -20,7 +20,7 @@ test: .venv/.test-stamp    ## run all tests (ARGS="-k scope" chooses some)
 	@missing=$$(bash tests/install_chromium.sh); $(python) -m pytest $(ARGS); status=$$?; \
 	  [ -z "$$missing" ] || echo "The browser tests were skipped: $$missing."; exit $$status
 
-bench: .venv/.test-stamp   ## measure nbprof's speed and overhead
+bench: .venv/.bench-stamp  ## measure nbprof beside its peers (ARGS="--help" shows how to choose)
 	@$(python) tests/benchmarks/run.py $(ARGS)
 
 docs: .venv/.docs-stamp    ## build the documentation into build/docs
@@ -37,12 +37,14 @@ lint: .venv/.lint-stamp    ## check style, format and types
 packages.demo := '.[tensorflow]' ipykernel nbclient nbconvert
 packages.lab  := '.[tensorflow]' ipykernel jupyterlab
 packages.test := '.[tensorflow,test]'
+packages.bench := '.[tensorflow,bench]'
 packages.docs := '.[docs]'
 packages.lint := '.[lint]'
 
 says.demo := TensorFlow and a notebook runner into .venv (one to two minutes)
 says.lab  := TensorFlow and JupyterLab into .venv (one to two minutes)
 says.test := TensorFlow, JupyterLab and the test tools into .venv (one to two minutes)
+says.bench := TensorFlow and xprof into .venv (one to two minutes)
 says.docs := mkdocs-material into .venv (half a minute)
 says.lint := ruff and mypy into .venv (half a minute)
 

@@ -34,6 +34,10 @@ NO_OPS_IN_FILE = "no op run is in this trace"
 NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 
 
+LATEST = 2**62
+"""Nanoseconds since 1970: a trace that says it began later, beyond 2100, does not tell."""
+
+
 def read(capture: Capture) -> Profile:
     """Read what was captured; a capture without a trace gives a Profile without rows."""
     began = time.perf_counter_ns()
@@ -123,6 +127,6 @@ def _nothing_ran(capture: Capture, clock: Clock) -> str:
 
 
 def profile_start_ns(space: XSpace) -> int:
-    """Find when the trace began, by the clock of `time.time_ns`."""
+    """Find when the trace began, by the clock of `time.time_ns`; 0 where that is not told."""
     starts = (stats.get("profile_start_time") for stats in space.plane_stats)
-    return next((start for start in starts if isinstance(start, int)), 0)
+    return next((start for start in starts if isinstance(start, int) and start < LATEST), 0)

@@ -1,22 +1,24 @@
 """From tfprof's inputs to a view: nbprof beside the C++ engine, each in a process of its own.
 
-A process is asked for one way and size; it gives seconds (the best of a few rounds; the inputs are
-bytes in memory) and how far its memory rose above what it had before the first round.
+Another process makes the inputs and writes them to files; a way is given their bytes, so that its
+memory is what it needs besides them.
 """
 
-import json
-import resource
 import subprocess
 import sys
-import time
+from contextlib import contextmanager
 from pathlib import Path
 
-SIZES = (1_000, 10_000, 100_000)
-OURS_ALONE = 1_000_000
+from ways import compare
+
+TITLE = "From tfprof's inputs to a view"
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+WARM_UP = 20
 VIEWS = ("op", "scope")
 OPS = {"Mul": 2, "Sub": 2, "Relu": 1, "AddV2": 2, "VariableV2": 0, "Identity": 1, "Neg": 1}
 """Op types and how many inputs they have, for TensorFlow must be able to build the graph."""
 FRAMES, TEXTS = 8, 400
+FILES = ("graph", "run_meta", "op_log")
 
 
 def inputs(count):
@@ -106,50 +108,63 @@ def ours(view):
     return ask
 
 
-WAYS = {"C++ engine": engine, "Profiler": profiler, "nbprof": ours}
-LONGEST = {"C++ engine": 100_000, "Profiler": 10_000, "nbprof": 1_000_000}
+ENGINE, PROFILER, OURS = "C++ engine", "tf.compat.v1.profiler.Profiler", "nbprof.load_tfprof"
+ASKED = {ENGINE: engine, PROFILER: profiler, OURS: ours}
+LONGEST = {ENGINE: 100_000, PROFILER: 10_000, OURS: 1_000_000}
 """The size up to which each is asked: beyond, minutes pass."""
 
 
-def measure(way, view, count):
-    """Time one way in this process."""
-    given = inputs(count)
-    ask = WAYS[way](view)
-    ask(*inputs(20))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    taken = []
-    for _ in range(5 if count <= 10_000 else 1):
-        began = time.perf_counter()
-        ask(*given)
-        taken.append(time.perf_counter() - began)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"seconds": min(taken), "megabytes": (after - before) / 1024}
+def _way(ask, view):
+    @contextmanager
+    def way(folder):
+        given = [(Path(folder) / name).read_bytes() for name in FILES]
+        asked = ask(view)
+        yield lambda: asked(*given)
+
+    return way
 
 
-def compare():
-    """Run every way and size in a process of its own; give and print the figures."""
-    found = {}
-    print(f"\nFrom tfprof's inputs to a view\n{'':32}{'ratio':>8}{'best':>12}{'memory':>12}")
-    for count in (*SIZES, OURS_ALONE):
+WAYS = {f"{view} {name}": _way(ask, view) for name, ask in ASKED.items() for view in VIEWS}
+
+
+def make(folder, count):
+    """Write the inputs into a folder, by a process of its own."""
+    made = Path(folder) / f"tfprof_{count}"
+    if not (made / FILES[-1]).exists():
+        made.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            [sys.executable, __file__, made, str(count)], check=True, capture_output=True
+        )
+    return made
+
+
+def measure(asked):
+    warm_up = make(asked.folder, WARM_UP)
+    rows = []
+    for count in SIZES:
+        if count > asked.nodes:
+            continue
+        folder = make(asked.folder, count)
+        rounds = asked.rounds if count <= 10_000 else 1
         for view in VIEWS:
-            for way in WAYS:
-                if count > LONGEST[way]:
-                    continue
-                command = [sys.executable, __file__, way, view, str(count)]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
-                found[f"{count} {view} {way}"] = json.loads(done.stdout.splitlines()[-1])
-            peer = found.get(f"{count} {view} C++ engine")
-            for way in WAYS:
-                figures = found.get(f"{count} {view} {way}")
-                if figures:
-                    ratio = figures["seconds"] / peer["seconds"] if peer else float("nan")
-                    print(
-                        f"  {count:>9,} {view:6}{way:14}{ratio:7.2f}×"
-                        f"{figures['seconds'] * 1000:9.0f} ms{figures['megabytes']:9.0f} MB"
-                    )
-    return found
+            ways = [f"{view} {name}" for name in ASKED if count <= LONGEST[name]]
+            found = compare("tfprof_inputs", ways, folder, warm_up, rounds)
+            peer = found.get(f"{view} {ENGINE}")
+            rows += [
+                {
+                    "nodes": count,
+                    "view": view,
+                    "way": way.partition(" ")[2],
+                    "ratio": figures["seconds"] / peer["seconds"] if peer else None,
+                    "seconds": figures["seconds"],
+                    "megabytes": figures["megabytes"],
+                }
+                for way, figures in found.items()
+                if figures
+            ]
+    return rows
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    print(json.dumps(measure(sys.argv[1], sys.argv[2], int(sys.argv[3]))))
+    for name, written in zip(FILES, inputs(int(sys.argv[2])), strict=True):
+        (Path(sys.argv[1]) / name).write_bytes(written)

@@ -1,0 +1,20 @@
+"""IPython started and left again, with and without the extension."""
+
+import subprocess
+import sys
+
+from ways import medians
+
+TITLE = "Loading the extension"
+
+
+def measure(asked):
+    ways = {"IPython started": _start(), "and %load_ext nbprof": _start("%load_ext nbprof")}
+    seconds = medians(ways, rounds=3 * asked.rounds)
+    bare = seconds["IPython started"]
+    return [{"way": way, "ratio": taken / bare, "seconds": taken} for way, taken in seconds.items()]
+
+
+def _start(line="pass"):
+    command = [sys.executable, "-m", "IPython", "--no-banner", "-c", line]
+    return lambda: subprocess.run(command, check=True, capture_output=True)

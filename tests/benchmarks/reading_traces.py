@@ -1,0 +1,152 @@
+"""A trace file to per-op figures with memory: nbprof beside TensorFlow, xprof and a plain loop.
+
+The ratio is to what TensorFlow needs for the same figures: its table of ops and its memory profile.
+TensorFlow and xprof write what they found beside the trace and would only read that the next time:
+every timed call of every way is given a fresh copy in a folder of its own.
+"""
+
+import json
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from ways import TOP, compare
+
+TITLE = "Reading a trace"
+OURS = "nbprof.load(…).op(…).frame"
+COLUMNS = "bytes,peak_bytes,residual_bytes,micros,occurrence"
+OP_STATS, MEMORY = "framework_op_stats", "memory_profile"
+PEER = (f"TensorFlow {OP_STATS}", f"TensorFlow {MEMORY}")
+ROOMY = 8e9
+"""Bytes of free memory that the peers are asked to read the largest trace with: they took 4e9."""
+LARGEST = "5m"
+WARM_UP = TOP / "tests" / "data" / "traces" / "small.xplane.pb"
+"""So short that the memory of a process hardly rises for it."""
+
+
+def measure(asked):
+    rows = []
+    for name in asked.sizes:
+        path = asked.trace(name)
+        events = json.loads(path.with_suffix(".json").read_text())["events"]
+        size = path.stat().st_size / 1e6
+        large = name == LARGEST
+        ways = [OURS] if large and _free_memory() < ROOMY else list(WAYS)
+        found = compare("reading_traces", ways, path, WARM_UP, 1 if large else asked.rounds)
+        peers = [found.get(way) for way in PEER]
+        both = sum(peer["seconds"] for peer in peers) if all(peers) else None
+        rows += [
+            {
+                "trace": name,
+                "events": events,
+                "file_megabytes": size,
+                "way": way,
+                "ratio": figures["seconds"] / both if both else None,
+                "seconds": figures["seconds"],
+                "events_per_second": events / figures["seconds"],
+                "megabytes": figures["megabytes"],
+                "of_file": figures["megabytes"] / size,
+            }
+            for way, figures in found.items()
+            if figures
+        ]
+    return rows
+
+
+def growth(rows):
+    """Give each way's exponent: 1 where twice the events take twice the time."""
+    found = []
+    for way in WAYS:
+        of_way = [row for row in rows if row["way"] == way and row["events"] > 50_000]
+        if len(of_way) > 1:
+            events, seconds = (
+                np.log([row[key] for row in of_way]) for key in ("events", "seconds")
+            )
+            found.append({"way": way, "exponent": float(np.polyfit(events, seconds, 1)[0])})
+    return found
+
+
+def _free_memory():
+    """Give the bytes that Linux could hand out; elsewhere there is no such figure."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return float("inf")
+    (kilobytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+    return int(kilobytes) * 1024
+
+
+@contextmanager
+def fresh_copy(path):
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(shutil.copy(path, Path(folder) / "host.xplane.pb"))
+
+
+def _tensorflow(tool):
+    @contextmanager
+    def way(path):
+        from tensorflow.python.profiler.internal import _pywrap_profiler_plugin
+
+        with fresh_copy(path) as copy:
+            yield lambda: _pywrap_profiler_plugin.xspace_to_tools_data([str(copy)], tool, {})
+
+    return way
+
+
+def _xprof(tool):
+    @contextmanager
+    def way(path):
+        from xprof.convert import raw_to_tool_data
+
+        with fresh_copy(path) as copy:
+            yield lambda: raw_to_tool_data.xspace_to_tool_data([str(copy)], tool, {})
+
+    return way
+
+
+@contextmanager
+def _protobuf_loop(path):
+    """What one would write with the message classes: runs, time and bytes of each op."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    def loop():
+        space = xplane_pb2.XSpace.FromString(Path(path).read_bytes())
+        runs, time, requested = {}, {}, {}
+        for plane in space.planes:
+            names = {key: entry.name for key, entry in plane.event_metadata.items()}
+            stats = {key: entry.name for key, entry in plane.stat_metadata.items()}
+            for line in plane.lines:
+                for event in line.events:
+                    name = names[event.metadata_id]
+                    if name == "MemoryAllocation":
+                        given = {stats[stat.metadata_id]: stat for stat in event.stats}
+                        if "tf_op" in given:
+                            op = given["tf_op"].ref_value
+                            requested.setdefault(op, 0)
+                            requested[op] += given["requested_bytes"].int64_value
+                    elif ":" in name:
+                        runs[name] = runs.get(name, 0) + 1
+                        time[name] = time.get(name, 0) + event.duration_ps
+        return runs, time, requested
+
+    yield loop
+
+
+@contextmanager
+def _nbprof(path):
+    import nbprof
+
+    with fresh_copy(path) as copy:
+        yield lambda: nbprof.load(copy).op(select=COLUMNS).frame
+
+
+WAYS = {
+    f"TensorFlow {OP_STATS}": _tensorflow(OP_STATS),
+    f"TensorFlow {MEMORY}": _tensorflow(MEMORY),
+    f"xprof {OP_STATS}": _xprof(OP_STATS),
+    f"xprof {MEMORY}": _xprof(MEMORY),
+    "protobuf, a Python loop": _protobuf_loop,
+    OURS: _nbprof,
+}

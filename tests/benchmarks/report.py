@@ -1,0 +1,81 @@
+"""Put the figures of build/bench.json on docs/benchmarks.md: `python tests/benchmarks/report.py`.
+
+The page says between `<!-- figures: … -->` and `<!-- end -->` which table stands there.
+"""
+
+import json
+import re
+
+from run import PACKAGES, RESULT
+from tables import as_markdown, spread
+from ways import TOP
+
+PAGE = TOP / "docs" / "benchmarks.md"
+PLACE = re.compile(r"(<!-- figures: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def by_trace(part, value):
+    return lambda results: as_markdown(spread(results[part], "way", "trace", value))
+
+
+def machine(results):
+    with_versions = {key: results["machine"][key] for key in ("python", *PACKAGES)}
+    named = ", ".join(f"{name} {version}" for name, version in with_versions.items())
+    found = results["machine"]
+    return (
+        f"Measured on a virtual {found['system']} machine of {found['cores']} cores and "
+        f"{found['gigabytes']} GB, which other work\nshared at times: {named}."
+    )
+
+
+def traces(results):
+    shown = ("trace", "events", "file_megabytes")
+    found = {row["trace"]: {key: row[key] for key in shown} for row in results["reading_traces"]}
+    return as_markdown(list(found.values()))
+
+
+def of_tfprof(view):
+    def table(results):
+        rows = [row for row in results["tfprof_inputs"] if row["view"] == view]
+        return "\n\n".join(
+            as_markdown(spread(rows, "way", "nodes", value))
+            for value in ("ratio", "seconds", "megabytes")
+        )
+
+    return table
+
+
+FIGURES = {
+    "machine": machine,
+    "traces": traces,
+    "time of reading": by_trace("reading_traces", "ratio"),
+    "seconds of reading": by_trace("reading_traces", "seconds"),
+    "events per second": by_trace("reading_traces", "events_per_second"),
+    "memory of reading": by_trace("reading_traces", "of_file"),
+    "growth": lambda results: as_markdown(results["growth"]),
+    "time of saved profiles": by_trace("saved_profiles", "ratio"),
+    "size of saved profiles": lambda results: as_markdown(
+        [
+            {key: row[key] for key in ("trace", "own_megabytes", "of_trace")}
+            for row in results["saved_profiles"]
+            if row["way"] == results["saved_profiles"][0]["way"]
+        ]
+    ),
+    "profiling": lambda results: as_markdown(results["profiling"]),
+    "loading": lambda results: as_markdown(results["loading"]),
+    "op view of tfprof's inputs": of_tfprof("op"),
+    "scope view of tfprof's inputs": of_tfprof("scope"),
+}
+
+
+def main():
+    results = json.loads(RESULT.read_text(encoding="utf-8"))
+
+    def replaced(place):
+        return f"{place[1]}\n{FIGURES[place[2]](results)}\n\n{place[3]}"
+
+    PAGE.write_text(PLACE.sub(replaced, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

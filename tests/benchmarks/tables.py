@@ -1,0 +1,75 @@
+"""Figures as tables, for a terminal and for the page: rows are dicts, all of one kind."""
+
+from typing import NamedTuple
+
+
+class Column(NamedTuple):
+    """How a figure is headed and written."""
+
+    title: str
+    write: str = "{}"
+
+
+COLUMNS = {
+    "cell": Column("cell"),
+    "trace": Column("trace"),
+    "events": Column("events", "{:,}"),
+    "file_megabytes": Column("MB", "{:,.1f}"),
+    "nodes": Column("nodes", "{:,}"),
+    "view": Column("view"),
+    "way": Column("way"),
+    "ratio": Column("ratio", "{:.3g} ×"),
+    "of_floor": Column("of the floor", "{:.2f} ×"),
+    "seconds": Column("seconds", "{:,.3f}"),
+    "events_per_second": Column("events/s", "{:,.0f}"),
+    "megabytes": Column("memory, MB", "{:,.0f}"),
+    "of_file": Column("of the file", "{:.1f} ×"),
+    "own_megabytes": Column("own file, MB", "{:,.1f}"),
+    "of_trace": Column("of the trace", "{:.2f} ×"),
+    "exponent": Column("exponent", "{:.2f}"),
+}
+TEXTS = {"cell", "trace", "view", "way"}
+
+
+def column(key):
+    """Describe a figure; what has no description is a column that `spread` made."""
+    return COLUMNS.get(key, Column(key))
+
+
+def write(key, value):
+    return "–" if value is None else column(key).write.format(value)
+
+
+def spread(rows, down, across, value):
+    """Give one figure as a table of two dimensions: rows by `down`, columns by `across`."""
+    titles = dict.fromkeys(write(across, row[across]) for row in rows)
+    found = {}
+    for row in rows:
+        line = found.setdefault(row[down], {down: row[down]} | dict.fromkeys(titles, "–"))
+        line[write(across, row[across])] = write(value, row[value])
+    return list(found.values())
+
+
+def as_text(rows):
+    """Align the columns for a terminal."""
+    table = [[column(key).title for key in rows[0]]]
+    table += [[write(key, value) for key, value in row.items()] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for cells in table:
+        aligned = (
+            cell.ljust(width) if key in TEXTS else cell.rjust(width)
+            for key, cell, width in zip(rows[0], cells, widths, strict=True)
+        )
+        lines.append("  " + "  ".join(aligned).rstrip())
+    return "\n".join(lines)
+
+
+def as_markdown(rows):
+    """Write the same table for the page."""
+    lines = [
+        [column(key).title for key in rows[0]],
+        ["---" if key in TEXTS else "--:" for key in rows[0]],
+        *([write(key, value) for key, value in row.items()] for row in rows),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

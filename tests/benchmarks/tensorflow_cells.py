@@ -1,0 +1,80 @@
+"""Cells of TensorFlow to profile, and TensorFlow's own profiler around them."""
+
+import os
+from contextlib import nullcontext
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def small_cnn(steps=40):
+    """A warm Keras fit: so many steps of a small convolutional network."""
+    import numpy as np
+    import tensorflow as tf
+
+    layers = tf.keras.layers
+    model = tf.keras.Sequential(
+        [
+            tf.keras.Input((28, 28, 1)),
+            layers.Conv2D(16, 3, activation="relu"),
+            layers.MaxPooling2D(),
+            layers.Conv2D(16, 3, activation="relu"),
+            layers.Flatten(),
+            layers.Dense(10),
+        ]
+    )
+    model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    count = 32 * steps
+    x = np.random.default_rng(0).random((max(count, 1280), 28, 28, 1), dtype="f4")
+    y = np.zeros(len(x))
+    model.fit(x[:1280], y[:1280], epochs=3, verbose=0)
+    return lambda: model.fit(x[:count], y[:count], verbose=0)
+
+
+def eager_loop():
+    """Three thousand small eager ops: dispatch is most of it."""
+    import tensorflow as tf
+
+    x = tf.ones([16, 16])
+
+    def body():
+        for _ in range(3000):
+            tf.matmul(x, x)
+
+    body()
+    return body
+
+
+def session_loop(full_trace=False):
+    """Two hundred runs of a v1 session, bare or with FULL_TRACE."""
+    import numpy as np
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 256])
+        y = tf.nn.relu(tf.matmul(x, tf.random.uniform([256, 256])))
+        session = v1.Session()
+    values = np.ones((64, 256))
+    options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE) if full_trace else None
+
+    def body():
+        for _ in range(200):
+            metadata = v1.RunMetadata() if full_trace else None
+            session.run(y, {x: values}, options=options, run_metadata=metadata)
+
+    body()
+    return body
+
+
+def tensorflow_trace(body, folder, switches):
+    """TensorFlow's own trace of the same cell, written and not read."""
+    import tensorflow as tf
+
+    from nbprof.capture import compat
+
+    with compat.allocations_recorded() if switches else nullcontext():
+        tf.profiler.experimental.start(folder)
+        if switches:
+            compat.record_every_run()
+        body()
+        tf.profiler.experimental.stop()

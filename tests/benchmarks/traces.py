@@ -1,0 +1,146 @@
+"""Traces to read: a warm Keras fit recorded with nbprof's switches, short ones as they are.
+
+Long ones are the middle one again and again, as a longer fit would have gone on: later, with
+addresses, steps and calls of its own each time, so that every allocation meets its own release.
+
+`python traces.py FOLDER 100k 5m` writes those traces into a folder.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from tensorflow_cells import small_cnn, tensorflow_trace
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+
+class Recipe(NamedTuple):
+    """How to make a trace of so many events."""
+
+    steps: int
+    times: int = 1
+
+
+TRACES = {
+    "10k": Recipe(8),
+    "100k": Recipe(82),
+    "cnn359k": Recipe(297),
+    "1m": Recipe(82, times=10),
+    "5m": Recipe(82, times=50),
+}
+"""About 1,195 events a step, and 800 before the first."""
+
+MOST_TIMES = 63
+"""Addresses are multiples of 64: a number below it, added, makes them other addresses."""
+
+A_COUNTER = 2**32
+"""Ids above are drawn by chance, below they are counted."""
+
+IDS = frozenset(("id", "parent_id", "step_id", "_p", "_c"))
+
+
+def record(steps):
+    """Trace a warm fit of so many steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        tensorflow_trace(small_cnn(steps), folder, switches=True)
+        (path,) = Path(folder).glob("**/*.xplane.pb")
+        return path.read_bytes()
+
+
+def repeat(trace, times):
+    """Let a trace go on as if what it shows had been done so many times."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+    from xspace_bytes import payload
+
+    if times > MOST_TIMES:
+        raise ValueError(f"addresses can be shifted at most {MOST_TIMES} times, not {times}")
+    space = xplane_pb2.XSpace.FromString(trace)
+    span = 1_000_000 + max(
+        event.offset_ps + event.duration_ps
+        for plane in space.planes
+        for line in plane.lines
+        for event in line.events
+    )
+    return b"".join(payload(1, _plane(plane, times, span)) for plane in space.planes)
+
+
+def _plane(plane, times, span):
+    from xspace_bytes import payload
+
+    names = {key: entry.name for key, entry in plane.stat_metadata.items()}
+    for stat in plane.stats:
+        if names[stat.metadata_id] == "profile_stop_time":
+            stat.uint64_value += (times - 1) * span // 1000
+    events = [list(line.events) for line in plane.lines]
+    written = [bytearray() for _ in events]
+    numbers = [number for line in events for event in line for number in _numbers(event, names)]
+    for _ in range(times):
+        for line, bytes_ in zip(plane.lines, written, strict=True):
+            bytes_ += type(line)(events=line.events).SerializeToString()
+        for line in events:
+            for event in line:
+                event.offset_ps += span
+        for stat, kind, further in numbers:
+            setattr(stat, kind, getattr(stat, kind) + further)
+    lines = [
+        payload(3, _around(line, ("id", "name", "timestamp_ns"), "events", bytes_))
+        for line, bytes_ in zip(plane.lines, written, strict=True)
+    ]
+    return _around(plane, ("id", "name"), "lines", b"".join(lines))
+
+
+def _numbers(event, names):
+    """Yield the stats of an event that another time would have other numbers in."""
+    for stat in event.stats:
+        name = names[stat.metadata_id]
+        kind = stat.WhichOneof("value")
+        if name == "addr":
+            yield stat, kind, 1
+        elif name in IDS:
+            value = getattr(stat, kind)
+            if A_COUNTER < abs(value) < 2**63 - MOST_TIMES:
+                yield stat, kind, 1
+            elif name in ("_p", "_c") and 0 < value < A_COUNTER:
+                yield stat, kind, 1 << 20
+
+
+def _around(message, before, many, written):
+    """Write a message as protobuf does, in order of fields, but with other bytes for one field."""
+    first = type(message)(**{field: getattr(message, field) for field in before})
+    rest = type(message)()
+    rest.CopyFrom(message)
+    for field in (*before, many):
+        rest.ClearField(field)
+    return first.SerializeToString() + bytes(written) + rest.SerializeToString()
+
+
+def count_events(trace):
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    space = xplane_pb2.XSpace.FromString(trace)
+    return sum(len(line.events) for plane in space.planes for line in plane.lines)
+
+
+def make(folder, names):
+    """Write those of the traces that are not in the folder yet, and how many events they have."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    recorded = {}
+    for name in names:
+        path = folder / f"{name}.xplane.pb"
+        if path.with_suffix(".json").exists():
+            continue
+        steps, times = TRACES[name]
+        if steps not in recorded:
+            recorded[steps] = record(steps)
+        trace = recorded[steps] if times == 1 else repeat(recorded[steps], times)
+        path.write_bytes(trace)
+        events = {"events": times * count_events(recorded[steps])}
+        path.with_suffix(".json").write_text(json.dumps(events))
+
+
+if __name__ == "__main__":
+    make(sys.argv[1], sys.argv[2:] or TRACES)

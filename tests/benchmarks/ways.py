@@ -1,0 +1,108 @@
+"""Ask each way of doing something in a process of its own: its seconds, and how its memory rose.
+
+A benchmark has WAYS: names, and for each a context manager that is given an argument, gets ready
+(imports, fresh copies of files) and gives the call to be timed. `compare` runs this file once for
+every way and round, interleaved, so that a busy moment of the machine hits each of them.
+"""
+
+import gc
+import importlib
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TOP = Path(__file__).parents[2]
+MOST_CALLS, LONG_ENOUGH = 5, 0.5
+"""A process times a call again, so many times or until so many seconds have passed."""
+
+FAILED = []
+"""Ways that broke off, with their last words."""
+
+
+def compare(module, ways, argument, warm_up, rounds):
+    """Give the figures of each way, the medians over the rounds; `None` for one that failed."""
+    found = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way in ways:
+            found[way].append(in_new_process(module, way, argument, warm_up))
+    return {
+        way: None if None in each else {key: _median(each, key) for key in each[0]}
+        for way, each in found.items()
+    }
+
+
+def _median(figures, key):
+    return statistics.median(figure[key] for figure in figures)
+
+
+def in_new_process(module, way, argument, warm_up):
+    command = [sys.executable, __file__, module, way, str(argument), str(warm_up)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        FAILED.append(f"{way} on {Path(argument).name} ({done.returncode}: {last})")
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def figures(way, argument, warm_up):
+    """Time a way in this process; memory is that of the first call, before anything is kept."""
+    with way(warm_up) as ask:
+        ask()
+    taken, growth = [], 0.0
+    while len(taken) < MOST_CALLS and sum(taken) < LONG_ENOUGH:
+        with way(argument) as ask:
+            gc.collect()
+            before = start_of_peak()
+            began = time.perf_counter()
+            kept = ask()
+            taken.append(time.perf_counter() - began)
+            growth = growth or peak() - before
+            del kept
+    return {"seconds": statistics.median(taken), "megabytes": growth / 1e6}
+
+
+def start_of_peak():
+    """Forget the process' peak of memory where Linux lets us; give the bytes held now."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return peak()
+    return _status("VmRSS")
+
+
+def peak():
+    """Give the most bytes that the process has held, since its peak was forgotten."""
+    try:
+        return _status("VmHWM")
+    except OSError:
+        units = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * units
+
+
+def _status(name):
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    (kilobytes,) = (line.split()[1] for line in lines if line.startswith(f"{name}:"))
+    return int(kilobytes) * 1024
+
+
+def medians(ways, rounds):
+    """Time calls in this process, after a round that is not counted; give seconds by name."""
+    taken = {name: [] for name in ways}
+    for number in range(rounds + 1):
+        for name, way in ways.items():
+            began = time.perf_counter()
+            way()
+            if number:
+                taken[name].append(time.perf_counter() - began)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+if __name__ == "__main__":
+    _, module, way, argument, warm_up = sys.argv
+    asked = importlib.import_module(module).WAYS[way]
+    print(json.dumps(figures(asked, argument, warm_up)))
