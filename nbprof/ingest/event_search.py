@@ -122,20 +122,30 @@ def _find_candidates(buffer: Buffer, lines: Spans) -> _Candidates:
     stop = min(int(end.max(initial=0)), len(buffer.data) - REACH)
     for start in range(int(begin.min(initial=stop)), stop, CHUNK):
         position = _places(buffer, start, min(start + CHUNK, stop))
+        if not len(position):
+            continue
         size = buffer.bytes[position + 1].astype(np.int64)
         inside = position + 2
         long = np.flatnonzero(size > 0x7F)
         size[long] += (buffer.bytes[inside[long]].astype(np.int64) - 1) << 7
         inside[long] += 1
-        line = np.searchsorted(begin, position, side="right") - 1
-        kept = (inside + size <= end[line]) & (buffer.bytes[inside] == ID)
-        position, inside, size, line = (column[kept] for column in (position, inside, size, line))
+        line = _lines_of(begin, position)
+        kept = np.flatnonzero((inside + size <= end[line]) & (buffer.bytes[inside] == ID))
+        position, inside, size = position[kept], inside[kept], size[kept]
         first = buffer.words[inside].astype(np.uint32)
         narrow = position.astype(width), inside.astype(width), size.astype(np.uint16)
-        found.append((*narrow, line.astype(np.uint32), first))
+        found.append((*narrow, line[kept], first))
     none = np.zeros(0, np.uint32)
     found.append((none.astype(width), none.astype(width), none.astype(np.uint16), none, none))
     return _Candidates(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _lines_of(begin: Ints, position: Ints) -> npt.NDArray[np.uint32]:
+    """Find the line of each position: mostly one of all."""
+    first, last = np.searchsorted(begin, position[[0, -1]], side="right") - 1
+    if first == last:
+        return np.full(len(position), first, np.uint32)
+    return (np.searchsorted(begin, position, side="right") - 1).astype(np.uint32)
 
 
 def _places(buffer: Buffer, start: int, stop: int) -> Ints:

@@ -14,7 +14,7 @@ from nbprof.ingest.chains import INSIDE, Links, follow
 from nbprof.ingest.lanes import Long
 from nbprof.ingest.metadata import Metadata, Rows, Strings
 from nbprof.ingest.stat_search import events_with
-from nbprof.ingest.wanted import NEVER, PERHAPS, Wanted
+from nbprof.ingest.wanted import KINDS, NEVER, PERHAPS, Wanted
 from nbprof.ingest.wire import (
     FIXED64,
     LENGTH,
@@ -50,8 +50,8 @@ STAT_VALUES = (STAT_DOUBLE, STAT_UINT64, STAT_INT64, STAT_TEXT, STAT_BYTES, STAT
 SOME_BYTES = np.uint64((1 << 8 * (INSIDE - 1)) - 1)
 """Those bytes of an id that are known to be in the first bytes of a message."""
 
-UNUSED, WANTED, TELLING = range(3)
-"""What a stat is good for."""
+BIT_OF_KIND = np.left_shift(1, np.arange(KINDS)).astype(np.uint32)
+ALL_KINDS = 2**KINDS - 1
 
 BLOCK = 1 << 14
 """So many events are read side by side: their temporaries fit the processor's cache."""
@@ -108,7 +108,8 @@ class EventReader:
         self._stat_metadata = stat_metadata
         self._all = wanted is None
         self._kind = np.full(len(metadata.id), PERHAPS, np.int8)
-        self._use = np.full(len(stat_metadata.id), WANTED, np.uint8)
+        self._of_kinds = np.full(len(stat_metadata.id), ALL_KINDS, np.uint32)
+        self._tells = np.zeros(len(stat_metadata.id), np.bool_)
         if wanted is not None:
             texts = strings.texts
             names = zip(metadata.plane.tolist(), metadata.name, metadata.display_name, strict=True)
@@ -116,9 +117,10 @@ class EventReader:
                 wanted.kind(plane_names[plane], texts[name], texts[shown])
                 for plane, name, shown in list(names)[:-1]
             ]
-            self._use[:] = [
-                TELLING if name in wanted.telling else WANTED if name in wanted.stats else UNUSED
-                for name in map(texts.__getitem__, stat_metadata.name)
+            stats = [texts[name] for name in stat_metadata.name]
+            self._tells[:] = [name in wanted.telling for name in stats]
+            self._of_kinds[:] = [
+                sum(1 << kind for kind in wanted.stats.get(name, ())) for name in stats
             ]
 
     def read(self, lines: Long, line_plane: Rows) -> Events:
@@ -142,7 +144,7 @@ class EventReader:
 
     def _may_matter(self, lines: Long, line_plane: Rows) -> Mask:
         """Tell by the ids of events which have to be read: most have not."""
-        telling = self._stat_metadata.id[self._use == TELLING].tolist()
+        telling = self._stat_metadata.id[self._tells].tolist()
         patterns = {bytes([STAT_METADATA_ID]) + spell_varint(number) for number in telling}
         marked = events_with(self._buffer, lines.inner, patterns, STAT_VALUES)
         for start in range(0, len(marked), BLOCK):
@@ -164,13 +166,13 @@ class EventReader:
         ids, after = _read_stat_ids(self._buffer, stats, first)
         stat = self._stat_metadata.find(plane[stats.row], ids)
         kind = self._kind[found]
-        use = self._use[stat]
         matters = (kind != PERHAPS) | self._all
-        matters[stats.row[use == TELLING]] = True
+        if self._tells.any():
+            matters[stats.row[self._tells[stat]]] = True
         matters &= kind != NEVER
         kept = np.flatnonzero(matters)
-        chosen = np.flatnonzero(use)
-        chosen = chosen[matters[stats.row[chosen]]]
+        bit = np.where(matters, BIT_OF_KIND[kind], 0)
+        chosen = np.flatnonzero(self._of_kinds[stat] & bit[stats.row])
         place = np.empty(len(line), np.int32)
         place[kept] = np.arange(before, before + len(kept))
         found = found[kept]

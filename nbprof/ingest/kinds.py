@@ -82,13 +82,20 @@ NAMES = {
 TOLD = {b"tf_function_call": Kind.CALL, b"step_num": Kind.BLOCK, b"hlo_op": Kind.THUNK}
 """The stats that tell the kind of an event, whatever its name; of several, the last."""
 
-STATS = {
+STATS = (
+    *TOLD,
     *(b"id", b"step_id", b"eager_op", b"is_func", b"tracing_count", b"shape"),
     *(b"hlo_module", b"tf_op", b"correlation_id", b"group_id"),
     *(b"device_offset_ps", b"device_duration_ps"),
-    *(b"addr", b"allocator_name", b"requested_bytes", b"region_type", b"data_type"),
+)
+"""The stats that are asked for."""
+OF_MEMORY = {
+    **dict.fromkeys((b"addr", b"allocator_name"), (Kind.ALLOCATION, Kind.DEALLOCATION)),
+    **dict.fromkeys(
+        (b"requested_bytes", b"region_type", b"data_type", b"shape"), (Kind.ALLOCATION,)
+    ),
 }
-"""The other stats that are asked for."""
+"""Those of allocations and releases, which have many and are many."""
 
 PREFIXES = {
     Kind.HANDING: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),
@@ -126,7 +133,15 @@ def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
     return Kind.OP if node and op_type and named else Kind.OTHER
 
 
-WANTED = Wanted(kind_of, TOLD.keys() | {b"correlation_id"}, TOLD.keys() | STATS)
+def _wanted_of() -> dict[bytes, tuple[int, ...]]:
+    others = tuple(set(Kind) - {Kind.ALLOCATION, Kind.DEALLOCATION})
+    names = (*STATS, *OF_MEMORY)
+    return {
+        name: (others if name in STATS else ()) + tuple(OF_MEMORY.get(name, ())) for name in names
+    }
+
+
+WANTED = Wanted(kind_of, TOLD.keys() | {b"correlation_id"}, _wanted_of())
 """What launches a kernel is told by its correlation id only."""
 
 

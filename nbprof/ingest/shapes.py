@@ -113,10 +113,9 @@ def _forwarded(
 ) -> npt.NDArray[np.float64]:
     """Give the bytes of the outputs of runs that allocate none, by node and inputs."""
     nodes, texts, which = distinct_pairs(runs.node, in_trace, len(strings))
+    typed = {text: parse_typed(strings[text]) for text in set(texts.tolist())}
     known = [
-        read[node]
-        if node in read
-        else forwarded_bytes(runs.nodes[node][2], parse_typed(strings[text]))
+        read[node] if node in read else forwarded_bytes(runs.nodes[node][2], typed[text])
         for node, text in zip(nodes.tolist(), texts.tolist(), strict=True)
     ]
     return np.array(known, dtype=np.float64)[which]

@@ -1,8 +1,10 @@
 """What a reader wants to know of a trace: most events of a trace tell it nothing."""
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass
 
+KINDS = 32
+"""Kinds are smaller numbers."""
 NEVER, PERHAPS = -1, 0
 """The kinds of events that are left out, whatever stats they have, or unless a stat tells more."""
 
@@ -15,5 +17,5 @@ class Wanted:
     """Gives the kind of the events with a plane's name, an own name and a display name."""
     telling: Set[bytes]
     """Stats that make any event worth keeping, if its kind is not NEVER."""
-    stats: Set[bytes]
-    """The stats to keep, those that tell among them."""
+    stats: Mapping[bytes, Collection[int]]
+    """The stats to keep, each with the kinds of events it is wanted of."""
