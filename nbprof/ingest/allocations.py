@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.ingest.host import NEVER, memory_events, stat_of
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE, Rows
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from nbprof.ingest.runs import Runs
 
 Ints = npt.NDArray[np.int64]
-
-NEVER = np.iinfo(np.int64).max
-"""The end of an allocation that was not given back in the trace."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,26 +40,23 @@ class Allocations:
 
 def find_allocations(host: "HostEvents", runs: "Runs") -> Allocations:
     """Pair allocations with releases and with the runs that made them."""
-    event = np.flatnonzero(host.of(Kind.ALLOCATION, Kind.DEALLOCATION))
-    event = event[np.argsort(host.start[event], kind="stable")]
-    allocator = host.text("allocator_name")[event]
-    end = _ends(
-        host.kind[event] == Kind.ALLOCATION,
-        host.start[event],
-        host.number("addr")[event],
-        allocator,
-    )
-    made = host.kind[event] == Kind.ALLOCATION
-    event, allocator, end = event[made], allocator[made], end[made]
+    space = host.space
+    row = memory_events(space)
+    row = row[np.argsort(space.start_ps[row], kind="stable")]
+    made = space.kind[row] == Kind.ALLOCATION
+    allocator = stat_of(space, row, "allocator_name", 0, True)
+    address = stat_of(space, row, "addr", NONE, False)
+    end = _ends(made, space.start_ps[row], address, allocator)[made]
+    row = row[made]
     return Allocations(
-        run=_runs_of(host, runs, event),
-        start=host.start[event],
+        run=_runs_at(host, runs, space.line[row], space.start_ps[row]),
+        start=space.start_ps[row],
         end=end,
-        size=host.number("requested_bytes", 0)[event],
-        allocator=allocator,
-        region=host.text("region_type")[event],
-        shape=host.text("shape")[event],
-        dtype=host.number("data_type", 0)[event],
+        size=stat_of(space, row, "requested_bytes", 0, False),
+        allocator=allocator[made],
+        region=stat_of(space, row, "region_type", 0, True),
+        shape=stat_of(space, row, "shape", 0, True),
+        dtype=stat_of(space, row, "data_type", 0, False),
     )
 
 
@@ -78,13 +73,15 @@ def _ends(is_allocation: npt.NDArray[np.bool_], time: Ints, address: Ints, alloc
     return np.where(is_allocation, end, NEVER)
 
 
-def _runs_of(host: "HostEvents", runs: "Runs", event: Rows) -> Rows:
-    """Find the run inside which each allocation was made."""
+def _runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time: Ints) -> Rows:
+    """Find the run that was at work at each moment of a line."""
     run_of_event = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is NONE's own
     on_host = runs.event != NONE
     run_of_event[runs.event[on_host]] = np.flatnonzero(on_host)
-    is_run = run_of_event[:-1] != NONE
-    return run_of_event[host.inside(is_run)[event]]
+    is_run = run_of_event != NONE
+    event = host.around(line, time)
+    above = np.append(host.inside(is_run[:-1]), NONE)
+    return run_of_event[np.where(is_run[event], event, above[event])]
 
 
 def per_run(allocations: Allocations, runs: "Runs") -> dict[str, Ints]:

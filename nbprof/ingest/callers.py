@@ -45,21 +45,35 @@ class Callers:
 def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows) -> Callers:
     """Tell for whom each event's executor worked; `sessions` as `session_groups` gives them."""
     ids = _Ids(host, steps, sessions)
-    executor = host.inside_of(Kind.PROCESS)
-    own_id = np.where(executor != NONE, ids.of_event[executor], host.number("step_id"))[event]
-    place = ids.find(own_id, host.start[event])
+    executor = host.inside_of(Kind.PROCESS)[event]
+    place = _places(host, ids, event, executor)
     # Work without such an id is done where it is asked for: constants are folded when a function
     # or session is first prepared, the graph of a dataset is run by the op that starts it.
-    here = _around(host, sessions, Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED)
-    inline = here[np.where(executor != NONE, executor, np.arange(len(host.row)))[event]]
-    # An executor that was still at work when the trace ended is not in it, but its ops are.
-    cut = (executor[event] == NONE) & (own_id == NONE) & (inline == UNKNOWN)
-    place = np.where(cut & (place == NONE), ids.last_before(host.start[event]), place)
-    function = np.where(place != NONE, ids.function[place], inline)
-    captured = (function == PIPELINE) & (place != NONE)
+    function = ids.function[place]
+    lost = np.flatnonzero(place == NONE)
+    if len(lost):
+        around = np.where(executor != NONE, executor, event)[lost]
+        inline = _around(host, sessions, around, Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED)
+        # An executor that was still at work when the trace ended is not in it, but its ops are.
+        cut = (executor[lost] == NONE) & (host.number("step_id")[event[lost]] == NONE)
+        cut &= inline == UNKNOWN
+        place[lost] = np.where(cut, ids.last_before(host.start[event[lost]]), NONE)
+        function[lost] = np.where(place[lost] != NONE, ids.function[place[lost]], inline)
+    captured = np.flatnonzero((function == PIPELINE) & (place != NONE))
     names = host.space.name[host.row[event[captured]]].astype(np.int64)
     function[captured] = CAPTURED - EVERY_OTHER * _same_nodes(place[captured], names)
     return Callers(function, np.where(place != NONE, ids.step[place], NONE))
+
+
+def _places(host: "HostEvents", ids: "_Ids", event: Rows, executor: Rows) -> Rows:
+    """Find the run that each event's executor works for, or that its own id names, or NONE."""
+    executors = np.flatnonzero(host.of(Kind.PROCESS))
+    of_executor = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is NONE's own
+    of_executor[executors] = ids.find(ids.of_event[executors], host.start[executors])
+    place: Rows = of_executor[executor]
+    alone = np.flatnonzero(executor == NONE)
+    place[alone] = ids.find(host.number("step_id")[event[alone]], host.start[event[alone]])
+    return place
 
 
 def _same_nodes(run: Rows, name: Ints) -> Rows:
@@ -81,7 +95,7 @@ class _Ids:
         run = np.flatnonzero(host.of(Kind.FUNCTION_RUN, Kind.SESSION_RUN, Kind.CAPTURED))
         self._id, self._start = self.of_event[run], host.start[run]
         callers = (Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED, Kind.PROCESS)
-        around = _around(host, sessions, *callers)[run]
+        around = _around(host, sessions, run, *callers)
         kind = host.kind[run]
         function = np.where(kind == Kind.SESSION_RUN, sessions[run], around)
         self.function = np.append(np.where(kind == Kind.CAPTURED, PIPELINE, function), UNKNOWN)
@@ -128,9 +142,9 @@ def session_groups(host: "HostEvents", log: "SessionLog", began_ns: int) -> Rows
     return SESSION - EVERY_OTHER * log.graph[np.maximum(noted, 0)]
 
 
-def _around(host: "HostEvents", sessions: Rows, *kinds: Kind) -> Rows:
+def _around(host: "HostEvents", sessions: Rows, event: Rows, *kinds: Kind) -> Rows:
     """Give the function or group of the innermost of these kinds that each event stands in."""
-    place = host.inside_of(*kinds)
+    place = host.inside_of(*kinds)[event]
     kind = np.append(host.kind, np.int8(Kind.OTHER))[place]
     called = host.text("eager_op")[place]
     is_function = (host.number("is_func", 0) == 1)[place]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbprof.ingest.wire import ONE_BYTE, REACH, Buffer, Ints, Spans, Words
+from nbprof.ingest.wire import NO_ROWS, ONE_BYTE, REACH, Buffer, Ints, Spans, Words
 
 FEW = 12
 """So few chains are followed faster one by one than side by side."""
@@ -21,7 +21,7 @@ TWO_BYTES = np.uint64(16)
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The messages of chains, one chain after the other."""
+    """The messages found, by turns: the first of every chain, the second of all, and so on."""
 
     spans: Spans
     """Rows are numbers of chains."""
@@ -37,18 +37,18 @@ def follow(buffer: Buffer, begin: Ints, end: Ints, tag: int) -> Links:
     limit = np.minimum(end, len(buffer.data) - REACH)
     row = np.flatnonzero(begin < limit)
     position, stop = begin[row], limit[row]
-    turns: list[tuple[Ints, Ints, Words]] = []
+    turns: list[tuple[Ints, Ints, Ints, Words]] = [(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS.view("u8"))]
     while len(row) > FEW:
         word = buffer.words[position]
-        size, inside = _sizes(buffer, word, position)
+        size, first, inside = _sizes(buffer, word, position)
         following = inside + size
         good = (word.astype(np.uint8) == tag) & (following <= stop)
         if not good.all():
             stopped[row] = position
             kept = np.flatnonzero(good)
-            row, stop, word = row[kept], stop[kept], word[kept]
-            position, following = position[kept], following[kept]
-        turns.append((row, position, word))
+            row, stop, first = row[kept], stop[kept], first[kept]
+            inside, size, following = inside[kept], size[kept], following[kept]
+        turns.append((row, inside, size, first))
         going = following < stop
         position = following
         if not going.all():
@@ -56,37 +56,22 @@ def follow(buffer: Buffer, begin: Ints, end: Ints, tag: int) -> Links:
             kept = np.flatnonzero(going)
             row, stop, position = row[kept], stop[kept], following[kept]
     stopped[row] = position
-    return _links(buffer, turns, stopped)
+    row, inside, size, first = (np.concatenate(parts) for parts in zip(*turns, strict=True))
+    return Links(Spans(row, inside, size), first, stopped)
 
 
-def _sizes(buffer: Buffer, word: Words, position: Ints) -> tuple[Ints, Ints]:
-    """Read lengths of one or two bytes; give them, and where the messages begin.
+def _sizes(buffer: Buffer, word: Words, position: Ints) -> tuple[Ints, Words, Ints]:
+    """Read lengths of one or two bytes; give them, what is behind them, and where that is.
 
     Longer lengths are made too large for any message, for `wire.scan` to read.
     """
     size = ((word >> ONE_BYTE) & np.uint64(0xFF)).view(np.int64)
+    first = word >> TWO_BYTES
     inside = position + 2
-    if size.max(initial=0) > 0x7F:
+    if size.max() > 0x7F:
         long = np.flatnonzero(size > 0x7F)
-        second = ((word[long] >> TWO_BYTES) & np.uint64(0xFF)).view(np.int64)
+        second = (first[long] & np.uint64(0xFF)).view(np.int64)
         size[long] += np.where(second < 0x80, (second - 1) << 7, len(buffer.data))
+        first[long] >>= ONE_BYTE
         inside[long] += 1
-    return size, inside
-
-
-def _links(buffer: Buffer, turns: list[tuple[Ints, Ints, Words]], stopped: Ints) -> Links:
-    """Put the turns together: the n-th message of a chain was found in the n-th turn."""
-    count = np.zeros(len(stopped), np.int64)
-    for row, _, _ in turns:
-        count[row] += 1
-    place = np.cumsum(count) - count
-    position = np.empty(int(count.sum()), np.int64)
-    word = np.empty(len(position), np.uint64)
-    for turn, (row, at, here) in enumerate(turns):
-        to = place[row]
-        to += turn
-        position[to] = at
-        word[to] = here
-    size, inside = _sizes(buffer, word, position)
-    first = word >> ((inside - position) * 8).view(np.uint64)
-    return Links(Spans(np.repeat(np.arange(len(count)), count), inside, size), first, stopped)
+    return size, first, inside

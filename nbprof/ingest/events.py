@@ -201,16 +201,15 @@ class EventReader:
             spans = zip(begin[written].tolist(), value[written].tolist(), strict=True)
             value[written] = self._strings.add_all([data[at : at + size] for at, size in spans])
             tag[written] = STAT_REFERENCE
-        there = np.flatnonzero(tag)
-        name = self._stat_metadata.name[stat]
-        values = Values(place[stats.row], name, tag, value)
-        if len(there) == len(tag):
-            return values
-        return Values(*(getattr(values, column)[there] for column in Values.__dataclass_fields__))
+        row, name = stats.row, self._stat_metadata.name[stat]
+        kept = np.argsort(row.astype(np.uint16), kind="stable")
+        if not tag.all():
+            kept = kept[tag[kept] != 0]
+        return Values(place[row[kept]], name[kept], tag[kept], value[kept])
 
 
 def _read_heads(buffer: Buffer, events: Spans) -> tuple[_Heads, Spans, Words]:
-    """Read ids, offsets and durations, and find the stats; rows count in the block."""
+    """Read ids, offsets and durations, and find the stats, by turns; rows count in the block."""
     begin = events.begin.astype(np.int64)
     end = begin + events.size.astype(np.int64)
     odd = begin > len(buffer.data) - 3 * REACH
@@ -252,9 +251,7 @@ def _read_odd(
     stats = fields.messages(EVENT_STAT)
     usual = np.flatnonzero(~np.isin(links.spans.row, odd))
     spans = Spans.join([links.spans[usual], Spans(odd[stats.row], stats.begin, stats.size)])
-    first = np.append(links.first[usual], buffer.words_at(stats.begin))
-    order = np.argsort(spans.row.astype(np.uint16), kind="stable")
-    return heads, spans[order], first[order]
+    return heads, spans, np.append(links.first[usual], buffer.words_at(stats.begin))
 
 
 def _read_stat_ids(buffer: Buffer, stats: Spans, first: Words) -> tuple[Ints, Ints]:

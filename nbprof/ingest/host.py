@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+NEVER = np.iinfo(np.int64).max
+"""The end of what does not end in the trace."""
+
 
 @dataclass(frozen=True, eq=False)
 class HostEvents:
-    """Relevant events of the host's threads, sorted for nesting; times in ps."""
+    """What ran on the host's threads, sorted for nesting; times in ps."""
 
     space: "XSpace"
     row: Rows
@@ -37,12 +40,6 @@ class HostEvents:
     def end(self) -> Ints:
         """When each event ended."""
         return self.start + self.duration
-
-    @cached_property
-    def is_whole(self) -> bool:
-        """Whether these are all events of the XSpace, in its order."""
-        count = len(self.space.line)
-        return len(self.row) == count and bool((self.row == np.arange(count)).all())
 
     @cached_property
     def parent(self) -> Rows:
@@ -80,17 +77,39 @@ class HostEvents:
     def _read(self, stat: str, default: int, is_text: bool) -> Ints:
         key = stat, default, is_text
         if key not in self._columns:
-            column = self._column(*key)
-            self._columns[key] = column if self.is_whole else column[self.row]
+            self._columns[key] = stat_of(self.space, self.row, *key)
         return self._columns[key]
 
-    def _column(self, stat: str, default: int, is_text: bool) -> Ints:
-        found = self.space.stat(stat)
-        column = np.full(len(self.space.line), default, dtype=np.int64)
-        # A stat of another type than TensorFlow gives it counts as absent.
-        if found.is_text == is_text and found.value.dtype.kind == "i":
-            column[found.event] = found.value
-        return column
+    def around(self, line: npt.NDArray[np.int32], time: Ints) -> Rows:
+        """Find the innermost event that is open at each moment of a line, or NONE."""
+        found = np.full(len(line), NONE)
+        for number in np.unique(line).tolist():
+            here = np.flatnonzero(line == number)
+            first, end = np.searchsorted(self.line, (number, number + 1))
+            last = np.searchsorted(self.start[first:end], time[here], side="right") - 1
+            found[here] = np.where(last >= 0, first + last, NONE)
+        closed = np.append(self.end, NEVER)  # the last entry is NONE's own
+        above = np.append(self.parent, NONE)
+        climbing = np.flatnonzero(closed[found] <= time)
+        while len(climbing):
+            found[climbing] = above[found[climbing]]
+            climbing = climbing[closed[found[climbing]] <= time[climbing]]
+        return found
+
+
+def stat_of(space: "XSpace", row: Rows, stat: str, default: int, is_text: bool) -> Ints:
+    """Give a stat of some events, numbers or rows of `strings`, `default` where they have none."""
+    found = space.stat(stat)
+    column = np.full(len(space.line), default, dtype=np.int64)
+    # A stat of another type than TensorFlow gives it counts as absent.
+    if found.is_text == is_text and found.value.dtype.kind == "i":
+        column[found.event] = found.value
+    return column[row]
+
+
+def memory_events(space: "XSpace") -> Rows:
+    """Find the allocations and releases, which are moments in which nothing runs."""
+    return np.flatnonzero((space.kind == Kind.ALLOCATION) | (space.kind == Kind.DEALLOCATION))
 
 
 def read_host(space: "XSpace") -> HostEvents:
@@ -99,6 +118,7 @@ def read_host(space: "XSpace") -> HostEvents:
     for stat, told in TOLD.items():
         event = space.stat(stat.decode()).event
         kind[event[kind[event] != Kind.DEVICE]] = told
+    kind[memory_events(space)] = Kind.OTHER
     row = np.flatnonzero((kind != Kind.OTHER) & (kind != Kind.DEVICE))
     order = nesting.sort_order(space.line[row], space.start_ps[row], space.duration_ps[row])
     row = row[order]

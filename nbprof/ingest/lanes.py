@@ -97,12 +97,11 @@ def _scan_lanes(buffer: Buffer, lanes: Spans, inner: Inner) -> tuple[Long, Ints]
     fields, damaged = try_scan(
         buffer, Spans(left, links.stopped[left], end[left] - links.stopped[left])
     )
-    spans, first = links.spans, links.first
     rest = fields.messages(inner.tag)
-    if len(rest):
-        order = np.argsort(np.append(spans.row, left[rest.row]).astype(np.uint16), kind="stable")
-        first = np.append(first, buffer.words_at(rest.begin))[order]
-        spans = Spans.join([spans, Spans(left[rest.row], rest.begin, rest.size)])[order]
+    spans = Spans.join([links.spans, Spans(left[rest.row], rest.begin, rest.size)])
+    order = np.argsort(spans.row.astype(np.uint16), kind="stable")
+    first = np.append(links.first, buffer.words_at(rest.begin))[order]
+    spans = spans[order]
     others = fields.take(np.flatnonzero(fields.tag != inner.tag)).in_file_order()
     read = Long(
         Spans(message[spans.row], spans.begin, spans.size).narrow(len(buffer.data)),

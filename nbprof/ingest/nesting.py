@@ -48,15 +48,19 @@ def nearest(parent: Rows, marked: npt.NDArray[np.bool_]) -> Rows:
     """Find, for each event, its innermost ancestor that is marked, or NONE.
 
     From an ancestor that is not marked an event moves on to where that one has got by now: the
-    jumps double, and events thousands deep cost no more than a few rounds.
+    jumps double, and events thousands deep cost no more than a few rounds. Only events that have
+    others inside climb, for most have none.
     """
     if not marked.any():
         return np.full(len(parent), NONE)
-    found = parent.copy()
-    climbing = np.flatnonzero(found >= 0)
+    holds = np.zeros(len(parent) + 1, dtype=bool)
+    holds[parent] = True
+    climbing = np.flatnonzero(holds[:-1])
+    found = np.append(parent, NONE)
+    climbing = climbing[found[climbing] >= 0]
     climbing = climbing[~marked[found[climbing]]]
     while len(climbing):
         found[climbing] = found[found[climbing]]
         climbing = climbing[found[climbing] >= 0]
         climbing = climbing[~marked[found[climbing]]]
-    return found
+    return np.where(np.append(marked, True)[parent], parent, found[parent])

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.capture.capture import Model, Stack, Variable
-from nbprof.ingest.allocations import NEVER, Allocations, per_run
+from nbprof.ingest.allocations import Allocations, per_run
 from nbprof.ingest.dtypes import NAMES
 from nbprof.ingest.flops import Dims
-from nbprof.ingest.host import HostEvents
+from nbprof.ingest.host import NEVER, HostEvents
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.layers import Placed
 from nbprof.ingest.names import Functions, Resolved, short_name, tell_apart
