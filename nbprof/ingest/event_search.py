@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.ingest.growing import Column
 from nbprof.ingest.lanes import Long
 from nbprof.ingest.wire import (
     LARGEST_TAG,
@@ -34,6 +35,9 @@ CHUNK = 1 << 17
 LONGEST = 8
 """So many bytes from a tag on are looked at."""
 
+SHORT = 12
+"""Few events have fewer bytes."""
+
 MOST_ROUNDS = 32
 """After so many unusual things in one line the search is given up."""
 
@@ -54,24 +58,25 @@ def find_events(buffer: Buffer, lines: Spans) -> Long | None:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Places where events may begin, in file order."""
+    """Places where events may begin, in file order; columns are as narrow as they can be."""
 
-    position: Positions
-    """Where the tag is."""
     begin: Positions
-    """Where the event itself begins, after its length."""
-    size: Positions
-    line: Positions
+    """Where the event itself begins, after its tag and length."""
+    size: npt.NDArray[np.uint16]
     first: npt.NDArray[np.uint32]
     """The first bytes of the event."""
+
+    def positions(self) -> Positions:
+        """Give where the tags are."""
+        return self.begin - np.where(self.size > 0x7F, 3, 2).astype(self.begin.dtype)
 
 
 class _Proofs:
     """Tells which candidates are events, from places on where an event surely begins."""
 
     def __init__(self, candidates: _Candidates) -> None:
-        self._position = position = candidates.position
-        end = candidates.begin + candidates.size.astype(position.dtype)
+        self._position = position = candidates.positions()
+        end = candidates.begin + candidates.size
         # The candidates at whose end not the next one stands, and which one does.
         self._leaps = np.flatnonzero(np.append(end[:-1] != position[1:], True)[: len(position)])
         self._stop = end[self._leaps]
@@ -80,7 +85,7 @@ class _Proofs:
         self._target = np.where(stands, target, -1)
         nowhere = len(self._leaps)
         self._next = np.where(stands, np.searchsorted(self._leaps, target), nowhere)
-        self._change = np.zeros(len(position) + 1, np.int64)
+        self._change = np.zeros(len(position) + 1, np.int8)
 
     def follow(self, start: Ints) -> Ints:
         """Prove all that follows from these places; give the places where that ends."""
@@ -109,16 +114,17 @@ class _Proofs:
 
     def true(self) -> Mask:
         """Mark what was proved."""
-        marked: Mask = np.cumsum(self._change)[:-1] > 0
+        marked: Mask = np.cumsum(self._change[:-1], dtype=np.int8) > 0
         return marked
 
 
 def _find_candidates(buffer: Buffer, lines: Spans) -> _Candidates:
-    """Look for events chunk by chunk; columns are as narrow as they can be."""
+    """Look for events chunk by chunk."""
     begin = lines.begin.astype(np.int64)
     end = begin + lines.size.astype(np.int64)
-    width = np.min_scalar_type(len(buffer.data))
-    found = []
+    width = np.uint32 if len(buffer.data) < 2**31 else np.int64
+    room = len(buffer.data) // SHORT
+    begins, sizes, firsts = (Column(dtype, room) for dtype in (width, np.uint16, np.uint32))
     stop = min(int(end.max(initial=0)), len(buffer.data) - REACH)
     for start in range(int(begin.min(initial=stop)), stop, CHUNK):
         position = _places(buffer, start, min(start + CHUNK, stop))
@@ -129,23 +135,21 @@ def _find_candidates(buffer: Buffer, lines: Spans) -> _Candidates:
         long = np.flatnonzero(size > 0x7F)
         size[long] += (buffer.bytes[inside[long]].astype(np.int64) - 1) << 7
         inside[long] += 1
-        line = _lines_of(begin, position)
-        kept = np.flatnonzero((inside + size <= end[line]) & (buffer.bytes[inside] == ID))
-        position, inside, size = position[kept], inside[kept], size[kept]
-        first = buffer.words[inside].astype(np.uint32)
-        narrow = position.astype(width), inside.astype(width), size.astype(np.uint16)
-        found.append((*narrow, line[kept], first))
-    none = np.zeros(0, np.uint32)
-    found.append((none.astype(width), none.astype(width), none.astype(np.uint16), none, none))
-    return _Candidates(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        kept = inside + size <= _ends_of(begin, end, position)
+        kept &= buffer.bytes[inside] == ID
+        inside = inside[kept]
+        begins.append(inside)
+        sizes.append(size[kept])
+        firsts.append(buffer.words[inside].astype(np.uint32))
+    return _Candidates(begins.array, sizes.array, firsts.array)
 
 
-def _lines_of(begin: Ints, position: Ints) -> npt.NDArray[np.uint32]:
-    """Find the line of each position: mostly one of all."""
+def _ends_of(begin: Ints, end: Ints, position: Ints) -> Ints:
+    """Give the end of the line of each position: mostly one of all."""
     first, last = np.searchsorted(begin, position[[0, -1]], side="right") - 1
     if first == last:
-        return np.full(len(position), first, np.uint32)
-    return (np.searchsorted(begin, position, side="right") - 1).astype(np.uint32)
+        return end[first : first + 1]
+    return end[np.searchsorted(begin, position, side="right") - 1]
 
 
 def _places(buffer: Buffer, start: int, stop: int) -> Ints:
@@ -165,7 +169,8 @@ class _Walk:
 
     def __init__(self, buffer: Buffer, lines: Spans) -> None:
         self._buffer = buffer
-        self.position = lines.begin.astype(np.int64)
+        self.begin = lines.begin.astype(np.int64)
+        self.position = self.begin.copy()
         """Where each line has been read up to."""
         self._end = self.position + lines.size.astype(np.int64)
         self.fields: list[tuple[int, int, int, int]] = []
@@ -202,17 +207,15 @@ def _put_together(buffer: Buffer, found: _Candidates, true: Mask, walk: _Walk) -
     columns = zip(*walk.fields, strict=True) if walk.fields else ((),) * 4
     line, tag, value, begin = (np.array(column, np.uint64) for column in columns)
     events, others = np.flatnonzero(tag == EVENT), np.flatnonzero(tag != EVENT)
-    spans, first = Spans(found.line, found.begin, found.size), found.first
-    if not true.all():
-        spans, first = spans[np.flatnonzero(true)], first[true]
+    where, first = found.begin[true], found.first[true]
+    size: Positions = found.size[true]
     if len(events):
-        unusual = Spans(*(column[events].view(np.int64) for column in (line, begin, value)))
-        spans = Spans.join([spans, unusual])
-        order = np.argsort(spans.begin, kind="stable")
-        words = buffer.words_at(unusual.begin).astype(np.uint32)
-        spans, first = spans[order], np.append(first, words)[order]
+        where = np.append(where, begin[events].astype(where.dtype))
+        order = np.argsort(where, kind="stable")
+        where, size = where[order], np.append(size, value[events].view(np.int64))[order]
+        first = np.append(first, buffer.words_at(begin[events].view(np.int64)))[order].astype("u4")
     return Long(
-        spans,
+        Spans(_lines_of(walk.begin, where), where, size),
         first,
         Fields(
             line[others].view(np.int64),
@@ -221,3 +224,9 @@ def _put_together(buffer: Buffer, found: _Candidates, true: Mask, walk: _Walk) -
             begin[others].view(np.int64),
         ),
     )
+
+
+def _lines_of(begin: Ints, where: Positions) -> Positions:
+    """Give the line of each place; both ascend."""
+    count = np.diff(np.searchsorted(where, begin.astype(where.dtype)), append=len(where))
+    return np.repeat(np.arange(len(begin), dtype=np.min_scalar_type(len(begin))), count)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.ingest.chains import INSIDE, Links, follow
+from nbprof.ingest.growing import Column
 from nbprof.ingest.lanes import Long
 from nbprof.ingest.metadata import Metadata, Rows, Strings
 from nbprof.ingest.stat_search import events_with
@@ -90,6 +91,17 @@ class _Heads:
     duration_ps: Ints
 
 
+OF_EVENTS = {
+    **{"line": np.int32, "kind": np.int8, "name": np.int32, "display_name": np.int32},
+    **{"offset_ps": np.int64, "duration_ps": np.int64},
+}
+OF_VALUES = {"event": np.int32, "name": np.int32, "tag": np.uint8, "value": np.uint64}
+"""The columns of Events and of Values."""
+
+STATS_OF_EVENT = 4
+"""Room is made for so many stats of each event."""
+
+
 class EventReader:
     """Reads the events of all lines of a trace."""
 
@@ -128,19 +140,16 @@ class EventReader:
         events = lines.inner
         if not self._all:
             events = events[np.flatnonzero(self._may_matter(lines, line_plane))]
-        blocks = []
-        count = 0
+        whole = [Column(dtype, len(events)) for dtype in OF_EVENTS.values()]
+        values = [Column(dtype, STATS_OF_EVENT * len(events)) for dtype in OF_VALUES.values()]
         for first in range(0, max(len(events), 1), BLOCK):
-            block = self._read_block(events[first : first + BLOCK], line_plane, count)
-            count += len(block.line)
-            blocks.append(block)
-        columns = ("line", "kind", "name", "display_name", "offset_ps", "duration_ps")
-        joined = {name: np.concatenate([getattr(b, name) for b in blocks]) for name in columns}
-        values = {
-            name: np.concatenate([getattr(b.values, name) for b in blocks])
-            for name in Values.__dataclass_fields__
-        }
-        return Events(**joined, values=Values(**values))
+            block = self._read_block(events[first : first + BLOCK], line_plane, len(whole[0]))
+            for column, name in zip(whole, OF_EVENTS, strict=True):
+                column.append(getattr(block, name))
+            for column, name in zip(values, OF_VALUES, strict=True):
+                column.append(getattr(block.values, name))
+        made = {name: column.array for name, column in zip(OF_EVENTS, whole, strict=True)}
+        return Events(**made, values=Values(*(column.array for column in values)))
 
     def _may_matter(self, lines: Long, line_plane: Rows) -> Mask:
         """Tell by the ids of events which have to be read: most have not."""

@@ -61,7 +61,9 @@ class HostEvents:
         return nesting.nearest(self.parent, marked)
 
     def inside_of(self, *kinds: Kind) -> Rows:
-        """Find each event's innermost ancestor of these kinds, or NONE; the second call is free."""
+        """Find each event's innermost ancestor of these kinds, or NONE."""
+        if len(kinds) > 1:  # such are asked for once
+            return self.inside(self.of(*kinds))
         if kinds not in self._inside:
             self._inside[kinds] = self.inside(self.of(*kinds))
         return self._inside[kinds]
@@ -77,7 +79,8 @@ class HostEvents:
     def _read(self, stat: str, default: int, is_text: bool) -> Ints:
         key = stat, default, is_text
         if key not in self._columns:
-            self._columns[key] = stat_of(self.space, self.row, *key)
+            column = stat_of(self.space, self.row, *key)
+            self._columns[key] = column.astype(_narrowest(column))
         return self._columns[key]
 
     def around(self, line: npt.NDArray[np.int32], time: Ints) -> Rows:
@@ -95,6 +98,12 @@ class HostEvents:
             found[climbing] = above[found[climbing]]
             climbing = climbing[closed[found[climbing]] <= time[climbing]]
         return found
+
+
+def _narrowest(column: Ints) -> "np.dtype[np.signedinteger]":
+    largest = max(int(column.max(initial=0)), -int(column.min(initial=0)))
+    fitting = (np.dtype(f"i{size}") for size in (1, 2, 4) if largest < 1 << (8 * size - 1))
+    return next(fitting, np.dtype(np.int64))
 
 
 def stat_of(space: "XSpace", row: Rows, stat: str, default: int, is_text: bool) -> Ints:

@@ -10,11 +10,13 @@ import pandas as pd
 
 from nbprof._profile import Profile
 from nbprof.capture.capture import CALLING_THREAD, Capture
+from nbprof.ingest import hlo
 from nbprof.ingest.devices import CPU
 from nbprof.ingest.host import HostEvents, read_host
 from nbprof.ingest.kinds import WANTED, Kind
 from nbprof.ingest.nesting import NONE
 from nbprof.ingest.tables import MEMORY
+from nbprof.ingest.tpu import has_tpu
 from nbprof.ingest.trace import Clock, make_profile, profile_start_ns
 from nbprof.ingest.walltime import line_of_cell
 from nbprof.ingest.wire import LENGTH, Buffer
@@ -45,6 +47,9 @@ _PYTHON = re.compile(r"(?i)python[\d.]*|main")
 def read_trace_file(data: bytes, source: str, host: str) -> Profile:
     """Read the bytes of a trace; `host` is the machine it was recorded on."""
     space = read_xspace(data, source, WANTED)
+    said = _said(data, source)
+    if not (has_tpu(space) or hlo.PLANE in space.plane_names):
+        data = b""  # a trace may be large, and nothing more will be asked of it
     events = read_host(space)
     line = _line_of_python(events)
     times = _Times(space)
@@ -57,7 +62,7 @@ def read_trace_file(data: bytes, source: str, host: str) -> Profile:
         cost_ns=0,
         traced_ns=times.wall_ns,
         has_memory=ALLOCATION in space.strings,
-        notes=(*_notes(events, line), *_said(data, source)),
+        notes=(*_notes(events, line), *said),
     )
     profile = make_profile(events, capture, Clock(times.began_ns, line))
     return _of_host(_without_cpu_memory(profile, space), host, times, line != NONE)

@@ -127,9 +127,9 @@ def read_xspace(data: bytes, source: str = "trace", wanted: Wanted | None = None
     read = find_events(buffer, lines) or scan_long(buffer, lines, EVENTS)
     in_lines = read.others
     timestamp_ns = in_lines.numbers(LINE_TIMESTAMP_NS, len(lines))
-    origin_ns = _origin_ns(
-        source, timestamp_ns[np.bincount(read.inner.row, minlength=len(lines)) > 0]
-    )
+    has_events = np.zeros(len(lines), np.bool_)
+    has_events[read.inner.row] = True
+    origin_ns = _origin_ns(source, timestamp_ns[has_events])
     line_plane = lines.row.astype(np.int32)
     reader = EventReader(buffer, strings, event_metadata, stat_metadata, plane_names, wanted)
     events = reader.read(read, line_plane)
