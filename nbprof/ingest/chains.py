@@ -4,11 +4,12 @@
 message of a known tag to the next takes a third of the work.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from nbprof.ingest.wire import NO_ROWS, ONE_BYTE, REACH, Buffer, Ints, Spans, Words
+from nbprof.ingest.wire import NO_ROWS, ONE_BYTE, REACH, Buffer, Ints, Words
 
 FEW = 12
 """So few chains are followed faster one by one than side by side."""
@@ -19,25 +20,30 @@ INSIDE = 4
 TWO_BYTES = np.uint64(16)
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
-    """The messages found, by turns: the first of every chain, the second of all, and so on."""
+class Turn(NamedTuple):
+    """The next message of each chain that has one."""
 
-    spans: Spans
-    """Rows are numbers of chains."""
+    row: Ints
+    """Whose: a number of a chain."""
+    begin: Ints
+    size: Ints
     first: Words
-    """The first bytes of each message, INSIDE of them or more."""
-    stopped: Ints
-    """Where each chain ended: at its end, or before something else."""
+    """Its first bytes, INSIDE of them or more."""
 
 
-def follow(buffer: Buffer, begin: Ints, end: Ints, tag: int) -> Links:
-    """Follow each chain from its beginning as long as messages of that tag come, to its end."""
-    stopped = begin.copy()
+NO_TURN = Turn(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS.view(np.uint64))
+
+
+def turns(buffer: Buffer, begin: Ints, end: Ints, tag: int, stopped: Ints) -> Iterator[Turn]:
+    """Follow each chain from its beginning as long as messages of that tag come, to its end.
+
+    Yields the first message of every chain, the second of all that have one, and so on. In the end
+    `stopped` says where each chain ended: at its end, or before something else.
+    """
+    stopped[:] = begin
     limit = np.minimum(end, len(buffer.data) - REACH)
     row = np.flatnonzero(begin < limit)
     position, stop = begin[row], limit[row]
-    turns: list[tuple[Ints, Ints, Ints, Words]] = [(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS.view("u8"))]
     while len(row) > FEW:
         word = buffer.words[position]
         size, first, inside = _sizes(buffer, word, position)
@@ -48,7 +54,7 @@ def follow(buffer: Buffer, begin: Ints, end: Ints, tag: int) -> Links:
             kept = np.flatnonzero(good)
             row, stop, first = row[kept], stop[kept], first[kept]
             inside, size, following = inside[kept], size[kept], following[kept]
-        turns.append((row, inside, size, first))
+        yield Turn(row, inside, size, first)
         going = following < stop
         position = following
         if not going.all():
@@ -56,8 +62,6 @@ def follow(buffer: Buffer, begin: Ints, end: Ints, tag: int) -> Links:
             kept = np.flatnonzero(going)
             row, stop, position = row[kept], stop[kept], following[kept]
     stopped[row] = position
-    row, inside, size, first = (np.concatenate(parts) for parts in zip(*turns, strict=True))
-    return Links(Spans(row, inside, size), first, stopped)
 
 
 def _sizes(buffer: Buffer, word: Words, position: Ints) -> tuple[Ints, Words, Ints]:
@@ -68,7 +72,7 @@ def _sizes(buffer: Buffer, word: Words, position: Ints) -> tuple[Ints, Words, In
     size = ((word >> ONE_BYTE) & np.uint64(0xFF)).view(np.int64)
     first = word >> TWO_BYTES
     inside = position + 2
-    if size.max() > 0x7F:
+    if size.max(initial=0) > 0x7F:
         long = np.flatnonzero(size > 0x7F)
         second = (first[long] & np.uint64(0xFF)).view(np.int64)
         size[long] += np.where(second < 0x80, (second - 1) << 7, len(buffer.data))

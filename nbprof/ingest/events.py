@@ -10,12 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest.chains import INSIDE, Links, follow
+from nbprof.ingest.chains import INSIDE
+from nbprof.ingest.event_stats import (
+    ALL_KINDS,
+    BIT_OF_KIND,
+    EVENT_STAT,
+    SOME_BYTES,
+    STAT_METADATA_ID,
+    Picked,
+    StatPicker,
+)
 from nbprof.ingest.growing import Column
 from nbprof.ingest.lanes import Long
 from nbprof.ingest.metadata import Metadata, Rows, Strings
 from nbprof.ingest.stat_search import events_with
-from nbprof.ingest.wanted import KINDS, NEVER, PERHAPS, Wanted
+from nbprof.ingest.wanted import NEVER, PERHAPS, Wanted
 from nbprof.ingest.wire import (
     FIXED64,
     LENGTH,
@@ -36,10 +45,8 @@ from nbprof.ingest.wire import (
 EVENT_METADATA_ID = 1 << 3 | VARINT
 EVENT_OFFSET_PS = 2 << 3 | VARINT
 EVENT_DURATION_PS = 3 << 3 | VARINT
-EVENT_STAT = 4 << 3 | LENGTH
 EVENT_OCCURRENCES = 5 << 3 | VARINT
 
-STAT_METADATA_ID = 1 << 3 | VARINT
 STAT_DOUBLE = 2 << 3 | FIXED64
 STAT_UINT64 = 3 << 3 | VARINT
 STAT_INT64 = 4 << 3 | VARINT
@@ -48,13 +55,7 @@ STAT_BYTES = 6 << 3 | LENGTH
 STAT_REFERENCE = 7 << 3 | VARINT
 STAT_VALUES = (STAT_DOUBLE, STAT_UINT64, STAT_INT64, STAT_TEXT, STAT_BYTES, STAT_REFERENCE)
 
-SOME_BYTES = np.uint64((1 << 8 * (INSIDE - 1)) - 1)
-"""Those bytes of an id that are known to be in the first bytes of a message."""
-
-BIT_OF_KIND = np.left_shift(1, np.arange(KINDS)).astype(np.uint32)
-ALL_KINDS = 2**KINDS - 1
-
-BLOCK = 1 << 14
+BLOCK = 1 << 15
 """So many events are read side by side: their temporaries fit the processor's cache."""
 
 
@@ -89,6 +90,11 @@ class _Heads:
     id: Ints
     offset_ps: Ints
     duration_ps: Ints
+    stats: Ints
+    """Where the stats begin."""
+    end: Ints
+    odd: Mask
+    """Which events have to be read otherwise."""
 
 
 OF_EVENTS = {
@@ -134,6 +140,7 @@ class EventReader:
             self._of_kinds[:] = [
                 sum(1 << kind for kind in wanted.stats.get(name, ())) for name in stats
             ]
+        self._picker = StatPicker(buffer, stat_metadata, self._of_kinds)
 
     def read(self, lines: Long, line_plane: Rows) -> Events:
         """Read the events of lines."""
@@ -168,20 +175,24 @@ class EventReader:
         return marked
 
     def _read_block(self, events: Spans, line_plane: Rows, before: int) -> Events:
-        heads, stats, first = _read_heads(self._buffer, events)
+        heads = _read_heads(self._buffer, events)
         line = events.row.astype(np.int32)
-        plane = line_plane[line]
+        plane = line_plane[line].astype(np.int64)
+        kind = self._kind[self._metadata.find(plane, heads.id)]
+        picked, stopped = self._picker.pick(kind, plane, heads.stats, heads.end)
+        odd = np.flatnonzero(heads.odd | (stopped != heads.end))
+        if len(odd):
+            others = self._picker.pick_from(_read_odd(self._buffer, events, odd, heads), plane)
+            usual = np.flatnonzero(~np.isin(picked.row, odd))
+            picked = Picked.join([picked.where(usual), others])
         found = self._metadata.find(plane, heads.id)
-        ids, after = _read_stat_ids(self._buffer, stats, first)
-        stat = self._stat_metadata.find(plane[stats.row], ids)
         kind = self._kind[found]
         matters = (kind != PERHAPS) | self._all
-        if self._tells.any():
-            matters[stats.row[self._tells[stat]]] = True
+        matters[picked.row[self._tells[picked.stat]]] = True
         matters &= kind != NEVER
-        kept = np.flatnonzero(matters)
         bit = np.where(matters, BIT_OF_KIND[kind], 0)
-        chosen = np.flatnonzero(self._of_kinds[stat] & bit[stats.row])
+        picked = picked.where(np.flatnonzero(self._of_kinds[picked.stat] & bit[picked.row]))
+        kept = np.flatnonzero(matters)
         place = np.empty(len(line), np.int32)
         place[kept] = np.arange(before, before + len(kept))
         found = found[kept]
@@ -192,14 +203,12 @@ class EventReader:
             self._metadata.display_name[found],
             heads.offset_ps[kept],
             heads.duration_ps[kept],
-            self._read_values(stats[chosen], stat[chosen], after[chosen], place, plane),
+            self._read_values(picked, place, plane),
         )
 
-    def _read_values(
-        self, stats: Spans, stat: Ints, after: Ints, place: Rows, plane: Rows
-    ) -> Values:
-        """Read the values of these stats, whose ids end where `after` says."""
-        tag, value, begin = _read_stat_values(self._buffer, stats, after)
+    def _read_values(self, stats: Picked, place: Rows, plane: Ints) -> Values:
+        """Read the values of these stats."""
+        tag, value, begin = _read_stat_values(self._buffer, stats)
         referring = np.flatnonzero(tag == STAT_REFERENCE)
         ids = value[referring].view(np.int64)
         named = self._stat_metadata.find(plane[stats.row[referring]], ids)
@@ -210,32 +219,33 @@ class EventReader:
             spans = zip(begin[written].tolist(), value[written].tolist(), strict=True)
             value[written] = self._strings.add_all([data[at : at + size] for at, size in spans])
             tag[written] = STAT_REFERENCE
-        row, name = stats.row, self._stat_metadata.name[stat]
+        row, name = stats.row, self._stat_metadata.name[stats.stat]
         kept = np.argsort(row.astype(np.uint16), kind="stable")
         if not tag.all():
             kept = kept[tag[kept] != 0]
         return Values(place[row[kept]], name[kept], tag[kept], value[kept])
 
 
-def _read_heads(buffer: Buffer, events: Spans) -> tuple[_Heads, Spans, Words]:
-    """Read ids, offsets and durations, and find the stats, by turns; rows count in the block."""
+def _read_heads(buffer: Buffer, events: Spans) -> _Heads:
+    """Read ids, offsets and durations, and find where the stats begin."""
     begin = events.begin.astype(np.int64)
     end = begin + events.size.astype(np.int64)
     odd = begin > len(buffer.data) - 3 * REACH
     if odd.all():
-        heads = _Heads(*(np.zeros(len(events), np.int64) for _ in range(3)))
-        return _read_odd(buffer, events, np.arange(len(events)), heads, follow(buffer, end, end, 0))
+        return _Heads(np.zeros_like(end), np.zeros_like(end), np.zeros_like(end), end, end, odd)
     tag, ids, position = read_numbers(buffer, np.where(odd, 0, begin))
     odd |= tag != EVENT_METADATA_ID
     offset, position = _read_if(buffer, position, EVENT_OFFSET_PS)
     duration, position = _read_if(buffer, position, EVENT_DURATION_PS)
     odd |= position > end
-    links = follow(buffer, np.where(odd, end, position), end, EVENT_STAT)
-    odd |= links.stopped != end
-    heads = _Heads(ids.view(np.int64), offset.view(np.int64), duration.view(np.int64))
-    if odd.any():
-        return _read_odd(buffer, events, np.flatnonzero(odd), heads, links)
-    return heads, links.spans, links.first
+    return _Heads(
+        ids.view(np.int64),
+        offset.view(np.int64),
+        duration.view(np.int64),
+        np.where(odd, end, position),
+        end,
+        odd,
+    )
 
 
 def _read_if(buffer: Buffer, position: Ints, expected: int) -> tuple[Words, Ints]:
@@ -247,10 +257,8 @@ def _read_if(buffer: Buffer, position: Ints, expected: int) -> tuple[Words, Ints
     return np.where(there, value, np.uint64(0)), np.where(there, after, position)
 
 
-def _read_odd(
-    buffer: Buffer, events: Spans, odd: Ints, heads: _Heads, links: Links
-) -> tuple[_Heads, Spans, Words]:
-    """Read the events that look otherwise, and put them with the rest."""
+def _read_odd(buffer: Buffer, events: Spans, odd: Ints, heads: _Heads) -> Spans:
+    """Read the events that look otherwise: correct their heads, and give where their stats are."""
     fields = scan(buffer, events[odd])
     count = len(odd)
     heads.id[odd] = fields.numbers(EVENT_METADATA_ID, count)
@@ -258,40 +266,24 @@ def _read_odd(
     heads.offset_ps[odd] = np.where(timing.tag == EVENT_OFFSET_PS, timing.value, 0).view(np.int64)
     heads.duration_ps[odd] = fields.numbers(EVENT_DURATION_PS, count)
     stats = fields.messages(EVENT_STAT)
-    usual = np.flatnonzero(~np.isin(links.spans.row, odd))
-    spans = Spans.join([links.spans[usual], Spans(odd[stats.row], stats.begin, stats.size)])
-    return heads, spans, np.append(links.first[usual], buffer.words_at(stats.begin))
+    return Spans(odd[stats.row], stats.begin, stats.size)
 
 
-def _read_stat_ids(buffer: Buffer, stats: Spans, first: Words) -> tuple[Ints, Ints]:
-    """Read the ids of stats, and where each ends; that is 0 where it has to be read otherwise."""
-    value, width = varints((first >> ONE_BYTE) & SOME_BYTES)
-    ids, width = value.view(np.int64), width.view(np.int64)
-    after = stats.begin.astype(np.int64) + 1 + width
-    usual = (first.astype(np.uint8) == STAT_METADATA_ID) & (width + 1 < stats.size)
-    usual &= width < INSIDE
-    if not usual.all():
-        odd = np.flatnonzero(~usual)
-        ids[odd] = scan(buffer, stats[odd]).numbers(STAT_METADATA_ID, len(odd))
-        after[odd] = 0
-    return ids, after
-
-
-def _read_stat_values(
-    buffer: Buffer, stats: Spans, after: Ints
-) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
+def _read_stat_values(buffer: Buffer, stats: Picked) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
     """Read tag, value and place of the values; tag 0 where there is none."""
     end = stats.begin + stats.size
-    usual = (after > 0) & (after <= len(buffer.data) - REACH)
-    position = np.where(usual, after, 0)
-    tag = np.zeros(len(stats), np.uint8)
-    value, begin = np.zeros(len(stats), np.uint64), np.zeros(len(stats), np.int64)
+    usual = (stats.after > 0) & (stats.after <= len(buffer.data) - REACH)
+    position = np.where(usual, stats.after, 0)
+    count = len(stats.row)
+    tag = np.zeros(count, np.uint8)
+    value, begin = np.zeros(count, np.uint64), np.zeros(count, np.int64)
     if usual.any():
         tag, value, begin = read_numbers(buffer, position)
         is_number = (tag == STAT_INT64) | (tag == STAT_UINT64) | (tag == STAT_REFERENCE)
         usual &= is_number & (begin == end)
     odd = np.flatnonzero(~usual)
     if len(odd):
-        values = scan(buffer, stats[odd]).last(len(odd), *STAT_VALUES)
+        spans = Spans(odd, stats.begin[odd], stats.size[odd])
+        values = scan(buffer, spans).last(len(odd), *STAT_VALUES)
         tag[odd], value[odd], begin[odd] = values.tag, values.value, values.begin
     return tag, value, begin

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest.chains import follow
+from nbprof.ingest.chains import NO_TURN, turns
 from nbprof.ingest.wire import (
     LENGTH,
     ONE_BYTE,
@@ -92,15 +92,15 @@ def _scan_lanes(buffer: Buffer, lanes: Spans, inner: Inner) -> tuple[Long, Ints]
     """Read a block of lanes; give also the rows of long messages that seem damaged."""
     message, begin = lanes.row.astype(np.int64), lanes.begin.astype(np.int64)
     end = begin + lanes.size.astype(np.int64)
-    links = follow(buffer, begin, end, inner.tag)
-    left = np.flatnonzero(links.stopped < end)
-    fields, damaged = try_scan(
-        buffer, Spans(left, links.stopped[left], end[left] - links.stopped[left])
-    )
+    stopped = np.empty_like(begin)
+    found = [NO_TURN, *turns(buffer, begin, end, inner.tag, stopped)]
+    row, where, size, first = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    left = np.flatnonzero(stopped < end)
+    fields, damaged = try_scan(buffer, Spans(left, stopped[left], end[left] - stopped[left]))
     rest = fields.messages(inner.tag)
-    spans = Spans.join([links.spans, Spans(left[rest.row], rest.begin, rest.size)])
+    spans = Spans.join([Spans(row, where, size), Spans(left[rest.row], rest.begin, rest.size)])
     order = np.argsort(spans.row.astype(np.uint16), kind="stable")
-    first = np.append(links.first, buffer.words_at(rest.begin))[order]
+    first = np.append(first, buffer.words_at(rest.begin))[order]
     spans = spans[order]
     others = fields.take(np.flatnonzero(fields.tag != inner.tag)).in_file_order()
     read = Long(

@@ -48,15 +48,17 @@ class Metadata:
     display_name: Rows
 
     def find(self, plane: Positions, ids: Ints) -> Ints:
-        """Find the row of each id in its plane, or -1, the last row."""
+        """Find the row of each id in its plane, or -1, the last row; one plane may be of all."""
+        if len(plane) == 1:
+            return self._find(int(plane[0]), ids)
         found = np.empty(len(ids), np.int64)
         for here in _runs(plane):  # one, as a rule
-            first, end = np.searchsorted(self.plane[:-1], plane[here.start] + np.arange(2))
-            found[here] = self._find(int(first), int(end), ids[here])
+            found[here] = self._find(int(plane[here.start]), ids[here])
         return found
 
-    def _find(self, first: int, end: int, ids: Ints) -> Ints:
+    def _find(self, plane: int, ids: Ints) -> Ints:
         """Find ids among the rows of one plane."""
+        first, end = np.searchsorted(self.plane[:-1], (plane, plane + 1)).tolist()
         known = self.id[first:end]
         if first == end:
             return np.full(len(ids), -1)

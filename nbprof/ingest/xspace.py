@@ -25,12 +25,12 @@ import numpy.typing as npt
 from nbprof.errors import NbprofError
 from nbprof.ingest.distinct import distinct
 from nbprof.ingest.event_search import find_events
+from nbprof.ingest.event_stats import STAT_METADATA_ID
 from nbprof.ingest.events import (
     EVENT_OCCURRENCES,
     EVENT_OFFSET_PS,
     STAT_DOUBLE,
     STAT_INT64,
-    STAT_METADATA_ID,
     STAT_REFERENCE,
     STAT_UINT64,
     STAT_VALUES,
