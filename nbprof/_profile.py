@@ -93,6 +93,13 @@ def _no_values() -> "pd.DataFrame":
     return pd.DataFrame({"node": pd.Series(dtype=int), "text": pd.Series(dtype=object)})
 
 
+def _no_log() -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = {"types": "object", "float_ops": "float64", "has_stack": "bool"}
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
+
+
 def _no_machines() -> "pd.DataFrame":
     import pandas as pd
 
@@ -119,10 +126,9 @@ class Profile:
     """The tables of one profiled cell; `profile.view("op")` is the way to look at them."""
 
     nodes: "pd.DataFrame" = _table()
-    """A row per node: `name`, `op_type`, `device`, `types` (further ones, as tfprof has them),
-    `data_format` (empty: none), `float_ops` (of one run, in tfprof's inputs), and for variables,
-    which stand last and never run, `shape`, `params`, `trainable` and `layer`, a row of that
-    table."""
+    """A row per node: `name`, `op_type`, `device`, `data_format` (empty: none), and for variables,
+    which stand last and never run, `shape`, `params`, `trainable`, `types` (further ones, as tfprof
+    has them) and `layer`, a row of that table."""
     events: "pd.DataFrame" = _table()
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
@@ -142,6 +148,9 @@ class Profile:
     allocations: "pd.DataFrame" = _table()
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
+    logged: "pd.DataFrame" = _table(_no_log)
+    """A row per node of tfprof's inputs, with what the op log says of it: `types` (further ones),
+    `float_ops` (of one run), `has_stack` (be it of no frames)."""
     values: "pd.DataFrame" = _table(_no_values)
     """A row per variable that a checkpoint given with tfprof's inputs has: `node`, `text`."""
     allocator: "pd.DataFrame" = _table(no_allocator)
@@ -199,6 +208,23 @@ class Profile:
         if not recording.traced_ns or recording.traced_ns > 0.99 * recording.wall_ns:
             return ""
         return f", the first {format_seconds(recording.traced_ns)} traced"
+
+    @property
+    def types(self) -> "pd.Series[Any]":
+        """The types that each node has besides its op, as tfprof knows them."""
+        return (self.nodes if "types" in self.nodes else self.logged)["types"]
+
+    @property
+    def float_ops(self) -> "pd.Series[float]":
+        """The float operations of one run of each node, in tfprof's inputs."""
+        return (self.nodes if "float_ops" in self.nodes else self.logged)["float_ops"]
+
+    @property
+    def has_stacks(self) -> bool:
+        """Whether lines of Python are known at all."""
+        if self.recording.tfprof and "types" not in self.nodes:
+            return bool(self.logged["has_stack"].any())
+        return self.recording.has_stacks
 
     def with_values(self, **values: Any) -> "Profile":
         """Give the same profile with some other values; no table is made for it."""

@@ -1,7 +1,7 @@
 """The words of nbprof's own file, which `export` writes and `ingest` reads (docs/own-file.md)."""
 
 NAME = "nbprof"
-VERSION = 1
+VERSION = 2
 """Goes up when a nbprof that knows only the version before could not read the file rightly."""
 
 ZIP = b"PK\x03\x04"

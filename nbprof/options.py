@@ -71,6 +71,10 @@ class ViewOptions:
                 fields[name] = checked
         return cls(**fields, minimum=minimum)
 
+    def uses(self, column: str) -> bool:
+        """Tell whether a column is shown, ordered by or held against a minimum."""
+        return column in (*self.select, self.order_by, *self.minimum)
+
 
 @dataclass(frozen=True)
 class Option:

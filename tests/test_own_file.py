@@ -349,8 +349,8 @@ def test_an_older_version_is_upgraded_step_by_step(file, monkeypatch):
         notes = {"notes": (*contents.fields["notes"], "upgraded")}
         return dataclasses.replace(contents, fields=contents.fields | notes)
 
-    monkeypatch.setattr(own_file, "VERSION", 3)
-    monkeypatch.setattr(own_file, "UPGRADES", {1: add_a_note, 2: add_a_note})
+    monkeypatch.setattr(own_file, "VERSION", 4)
+    monkeypatch.setattr(own_file, "UPGRADES", {2: add_a_note, 3: add_a_note})
 
     assert nbprof.load(file).notes[-2:] == ("upgraded", "upgraded")
 

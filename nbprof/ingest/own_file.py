@@ -27,7 +27,12 @@ class Contents:
     fields: dict[str, Any]
 
 
-UPGRADES: dict[int, Callable[[Contents], Contents]] = {}
+def _from_1_to_2(contents: Contents) -> Contents:
+    """Leave what the op log says of nodes among the nodes, where it is still found."""
+    return contents
+
+
+UPGRADES: dict[int, Callable[[Contents], Contents]] = {1: _from_1_to_2}
 """By version: what makes of the contents of such a file those of the version after it."""
 
 

@@ -51,7 +51,7 @@ def weights(profile: "Profile", patterns: tuple[str, ...]) -> npt.NDArray[np.int
         return np.ones(len(nodes), dtype=np.int64)
     total = np.zeros(len(nodes), dtype=np.int64)
     columns = [pd.factorize(nodes[name]) for name in ("op_type", "device")]
-    further = [(row, types) for row, types in enumerate(nodes["types"]) if types]
+    further = [(row, types) for row, types in enumerate(profile.types) if types]
     for pattern in patterns:
         matched = np.zeros(len(nodes), dtype=bool)
         for codes, texts in columns:

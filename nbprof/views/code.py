@@ -48,7 +48,7 @@ RULES = tree.Rules(
 
 def view(profile: "Profile", options: "ViewOptions") -> "View":
     """Place every op run under the line it comes from."""
-    if not profile.recording.has_stacks:
+    if not profile.has_stacks:
         raise NbprofError(NO_STACKS if profile.recording.tfprof else NO_STACKS_IN_TRACE)
     return tree.view("code", _lines(profile, options), profile, options)
 

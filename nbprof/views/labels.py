@@ -67,7 +67,11 @@ class Labels:
 
     def _types(self) -> dict[int, set[str]]:
         nodes = self._profile.nodes
-        columns = [nodes[name].tolist() for name in ("op_type", "device", "types")]
+        columns = [
+            nodes["op_type"].tolist(),
+            nodes["device"].tolist(),
+            self._profile.types.tolist(),
+        ]
         words: dict[int, set[str]] = defaultdict(set)
         for row, node in self._pairs():
             op_type, device, types = (column[node] for column in columns)

@@ -60,8 +60,13 @@ def only_what_ran(profile: "Profile") -> "Profile":
     return profile if ran == len(profile.nodes) else profile.with_values(nodes=profile.nodes[:ran])
 
 
-def measure(profile: "Profile", step: Step | None, members: Members) -> Metrics:
-    """Add up the events of each member, in µs, bytes and counts, over the steps asked for."""
+def measure(
+    profile: "Profile", step: Step | None, members: Members, float_ops: bool = True
+) -> Metrics:
+    """Add up the events of each member, in µs, bytes and counts, over the steps asked for.
+
+    Without `float_ops`, the log of tfprof's inputs is not needed, and not read for it.
+    """
     step = resolved_step(profile, step)
     count = len(members.node)
     events = chosen_events(profile, step)
@@ -76,19 +81,24 @@ def measure(profile: "Profile", step: Step | None, members: Members) -> Metrics:
         divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
         metrics = {name: values / divisor for name, values in metrics.items()}
     if profile.recording.tfprof:
-        metrics = _as_tfprof(profile, members, metrics)
+        metrics = {name: np.trunc(values) for name, values in metrics.items()}
+        if float_ops:
+            metrics["float_ops"] = _logged_float_ops(profile, members, metrics["run_count"])
+    if not float_ops:
+        del metrics["float_ops"]
     params = profile.nodes["params"].to_numpy(np.float64)[members.node]
     return {**metrics, "params": params, "defined_count": np.ones(count)}
 
 
-def _as_tfprof(profile: "Profile", members: Members, metrics: Metrics) -> Metrics:
-    """Make averages whole, and count float_ops as tfprof does: also of nodes that never ran."""
-    metrics = {name: np.trunc(values) for name, values in metrics.items()}
-    once = profile.nodes["float_ops"].to_numpy(np.float64)
+def _logged_float_ops(
+    profile: "Profile", members: Members, run_count: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Count float_ops as tfprof does: also of nodes that never ran."""
+    once = profile.float_ops.to_numpy(np.float64)
     ran = np.zeros(len(profile.nodes), dtype=bool)
     ran[profile.events["node"].to_numpy()] = True
-    runs = np.where(ran[members.node], metrics["run_count"], 1)
-    return {**metrics, "float_ops": once[members.node] * runs}
+    runs = np.where(ran[members.node], run_count, 1.0)
+    return np.asarray(once[members.node] * runs, dtype=np.float64)
 
 
 def weighted(metrics: Metrics, weight: npt.NDArray[np.int64]) -> Metrics:

@@ -10,7 +10,7 @@ from nbprof.views.labels import Labels
 from nbprof.views.measure import add_up, measure, nodes_as_members
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from nbprof._profile import Profile
     from nbprof.options import ViewOptions
@@ -31,7 +31,9 @@ def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     place = {name: row for row, name in enumerate(names)}
     group = np.fromiter(map(place.__getitem__, node_names), np.intp, len(node_names))
     members = nodes_as_members(profile)
-    metrics = add_up(measure(profile, options.step, members), group, len(names))
+    metrics = add_up(
+        measure(profile, options.step, members, options.uses("float_ops")), group, len(names)
+    )
     is_node = metrics["defined_count"] > 0
     metrics["defined_count"] = np.maximum(metrics["defined_count"], 1)  # tfprof counts folders too
     patterns = options.account_type_regexes
@@ -41,12 +43,14 @@ def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     return tree.Tree(names, parent, level, metrics, accounted, labels)
 
 
-def _by_parts(names: set[str]) -> list[str]:
+def _by_parts(names: "Collection[str]") -> list[str]:
     """Sort by parts, not by text, so that a scope stands directly before what is below it."""
-    if any("\0" in name for name in names):
+    joined = "\n".join(names)
+    if "\0" in joined or joined.count("\n") >= len(names):
         return sorted(names, key=lambda name: name.split("/"))
     # The same, without a list for each name: nothing sorts before this letter.
-    return sorted(names, key=lambda name: name.replace("/", "\0"))
+    ordered = sorted(joined.replace("/", "\0").split("\n"))
+    return "\n".join(ordered).replace("\0", "/").split("\n") if names else []
 
 
 def scopes(names: "Sequence[str]") -> "tuple[list[str], tree.Rows, tree.Rows]":
@@ -56,7 +60,17 @@ def scopes(names: "Sequence[str]") -> "tuple[list[str], tree.Rows, tree.Rows]":
     level: list[int] = []
     # The scopes that the name before stands in, itself among them: with a slash, and their rows.
     around, rows = [""], [tree.NONE]
-    for name in _by_parts(set(names)):
+    last = None
+    for name in _by_parts(dict.fromkeys(names)):  # in their order, which is half sorted
+        head, slash, _ = name.rpartition("/")
+        if slash and head == last:  # the next one of the same scope
+            parent.append(rows[-2])
+            level.append(len(rows) - 2)
+            rows[-1] = len(found)
+            around[-1] = name + "/"
+            found.append(name)
+            continue
+        last = head if slash else None
         while not name.startswith(around[-1]):
             around.pop()
             rows.pop()

@@ -133,7 +133,7 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
     level = tree.level[kept]
     if len(kept) < len(end):
         end = ends(level)
-    own = {name: values[kept] for name, values in tree.metrics.items()}
+    own = {name: tree.metrics[name][kept] for name in _needed(tree, options, columns)}
     totals = {name: subtotals(values, end) for name, values in own.items()}
     names = list(map(tree.names.__getitem__, kept.tolist()))
     root = {name: _sum_known(values) for name, values in own.items()}
@@ -175,6 +175,13 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
             data[f"total_{metric}"] = whole(total) if metric.endswith("_count") else total
     total_micros = np.append(root["micros"], totals["micros"][order])
     return Layout(pd.DataFrame(data), accounted, np.append(NONE, source), total_micros)
+
+
+def _needed(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> list[str]:
+    """Name the metrics that are shown, ordered by or held against a minimum; others are not."""
+    named = {metric for column in columns for metric in column.metrics}
+    named |= {options.order_by, *options.minimum, "micros", "run_count", "defined_count"}
+    return [name for name in tree.metrics if name in named]
 
 
 def _labels(tree: Tree, column: "Column", rows: Rows) -> dict[str, list[Any]]:

@@ -49,7 +49,7 @@ def saved_profile(profile: "Profile") -> SavedProfile:
         execs=save_execs(profile),
         steps=profile.steps["step"].to_numpy(np.int64),
         id_to_string=strings,
-        has_trace=profile.recording.has_stacks and bool(has_code.any()),
+        has_trace=profile.has_stacks and bool(has_code.any()),
         miss_accelerator_stream=False,
     )
 
@@ -78,8 +78,8 @@ def _distinct(names: list[str]) -> list[str]:
 
 def _float_ops(profile: "Profile") -> Ints:
     """Give the float operations of one run of each node: what is not known is 0, as in tfprof."""
-    if "float_ops" in profile.nodes:
-        return profile.nodes["float_ops"].to_numpy().astype(np.int64)
+    if profile.recording.tfprof:
+        return profile.float_ops.to_numpy().astype(np.int64)
     events, count = profile.events, len(profile.nodes)
     node = events["node"].to_numpy()
     known = np.nan_to_num(events["float_ops"].to_numpy(np.float64))
@@ -89,7 +89,7 @@ def _float_ops(profile: "Profile") -> Ints:
 
 
 def _types(profile: "Profile", devices: list[str]) -> Labels:
-    columns = zip(profile.nodes["op_type"], devices, profile.nodes["types"], strict=True)
+    columns = zip(profile.nodes["op_type"], devices, profile.types, strict=True)
     lists = [
         sorted({op_type, *types, *filter(None, (device,))}) for op_type, device, types in columns
     ]

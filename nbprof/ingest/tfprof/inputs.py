@@ -219,10 +219,17 @@ class TfprofInputs:
         rows = list(map(self._row.get, names))
         return np.array([NONE if row is None else row for row in rows], dtype=np.int64)
 
-    @cached_property
-    def has_traces(self) -> bool:
-        """Tell whether the log has a call stack, be it empty, of a known node."""
-        return self._log is not None and bool((self._log.has_code & (self._log_rows != NONE)).any())
+    @property
+    def has_stack(self) -> Mask:
+        """Tell whose call stack the log has, be it empty."""
+        found = np.zeros(len(self._row), dtype=bool)
+        found[[node for node, _ in self.stack_entries()]] = True
+        return found
+
+    @property
+    def has_log(self) -> bool:
+        """Tell whether there is a log that says anything."""
+        return self._log is not None and len(self._log) > 0
 
     def stack_entries(self) -> list[tuple[int, int]]:
         """Pair each node that has a stack with the entry of the log that brings it, the first."""

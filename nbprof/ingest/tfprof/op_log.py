@@ -3,7 +3,6 @@
 The field numbers are those of ``tensorflow/core/profiler/tfprof_log.proto``.
 """
 
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.tfprof.repeated import int32, owners, tag
 from nbprof.ingest.tfprof.texts import field_texts, span_texts
-from nbprof.ingest.wire import VARINT, Buffer, Ints, Mask, Spans, scan
+from nbprof.ingest.wire import VARINT, Buffer, Fields, Ints, Mask, Spans, scan
 from nbprof.protos.arrays import each_position
 from nbprof.protos.saved_profile import StringTable, Traces
 from nbprof.protos.texts import Texts
@@ -41,26 +40,64 @@ MAP_KEY = tag(1, VARINT)
 MAP_TEXT = tag(2)
 
 
-@dataclass(frozen=True, eq=False)
 class OpLog:
     """The entries of a log, in file order.
 
-    The call stacks are read when they are first asked for, and damage in them is reported then.
+    They are found when the log is read, and looked into when first asked for, since the usual views
+    need nothing of them; damage in them is reported then.
     """
 
-    name: Texts
-    float_ops: Ints
-    has_code: Mask
-    """Whether the entry has a call stack, be it of no frames."""
-    type_entry: Ints
-    """The entry of each type. The types are by entry and in file order."""
-    type_name: Texts
-    id_to_string: StringTable
-    _buffer: Buffer = field(repr=False)
-    _code: Spans = field(repr=False)
+    def __init__(self, buffer: Buffer, entries: Spans, strings: Spans) -> None:
+        self._buffer = buffer
+        self._entries = entries
+        self._strings = strings
 
     def __len__(self) -> int:
-        return len(self.name)
+        return len(self._entries)
+
+    @cached_property
+    def _fields(self) -> Fields:
+        return scan(self._buffer, self._entries)
+
+    @cached_property
+    def _code(self) -> Spans:
+        return self._fields.messages(ENTRY_CODE)
+
+    @cached_property
+    def _types(self) -> Spans:
+        return self._fields.messages(ENTRY_TYPE)
+
+    @cached_property
+    def name(self) -> Texts:
+        """The name of each entry's node."""
+        return field_texts(self._fields, ENTRY_NAME, len(self), self._buffer.data)
+
+    @cached_property
+    def float_ops(self) -> Ints:
+        """The float operations that each entry says, 0 where it says none."""
+        return self._fields.numbers(ENTRY_FLOAT_OPS, len(self))
+
+    @cached_property
+    def has_code(self) -> Mask:
+        """Whether each entry has a call stack, be it of no frames."""
+        has_code = np.zeros(len(self), np.bool_)
+        has_code[self._code.row] = True
+        return has_code
+
+    @property
+    def type_entry(self) -> Ints:
+        """The entry of each type. The types are by entry and in file order."""
+        return owners(self._types)
+
+    @property
+    def type_name(self) -> Texts:
+        """Each type."""
+        return span_texts(self._types, self._buffer.data)
+
+    @cached_property
+    def id_to_string(self) -> StringTable:
+        """The texts that the call stacks mean by number."""
+        return read_string_table(self._buffer, self._strings)
 
     @cached_property
     def traces(self) -> Traces:
@@ -72,23 +109,7 @@ def read_op_log(data: bytes, source: str = "op log") -> OpLog:
     """Read the bytes of an OpLogProto; `source` is the file's name, for errors."""
     buffer = Buffer(data, source, "OpLogProto")
     log = scan_long(buffer, buffer.all(), ENTRIES)
-    entries, top = log.inner, log.others
-    count = len(entries)
-    fields = scan(buffer, entries)
-    types = fields.messages(ENTRY_TYPE)
-    code = fields.messages(ENTRY_CODE)
-    has_code = np.zeros(count, np.bool_)
-    has_code[code.row] = True
-    return OpLog(
-        name=field_texts(fields, ENTRY_NAME, count, data),
-        float_ops=fields.numbers(ENTRY_FLOAT_OPS, count),
-        has_code=has_code,
-        type_entry=owners(types),
-        type_name=span_texts(types, data),
-        id_to_string=read_string_table(buffer, top.messages(LOG_STRING)),
-        _buffer=buffer,
-        _code=code,
-    )
+    return OpLog(buffer, log.inner, log.others.messages(LOG_STRING))
 
 
 def read_traces(buffer: Buffer, code: Spans) -> Traces:

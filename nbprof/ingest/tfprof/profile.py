@@ -15,7 +15,6 @@ from nbprof.ingest.tfprof.inputs import TfprofInputs
 from nbprof.ingest.tfprof.source import NONE, Dims, Source
 from nbprof.ingest.tfprof.values import value_table
 
-TRAINABLE = "_trainable_variables"
 CHECKPOINTED = "_checkpoint_variables"
 
 NO_RUNS = "no run metadata: nothing is known of time and memory"
@@ -45,23 +44,24 @@ def make_profile(inputs: Source, what: str, checkpoint: Checkpoint | None = None
     saved = frozenset(checkpoint.variables) if checkpoint is not None else frozenset[str]()
     how = f"tfprof's inputs, {len(inputs.names):,} nodes"
     notes: tuple[str, ...] = () if inputs.steps else (NO_RUNS,)
-    if not (inputs.has_traces or inputs.float_ops.any() or any(inputs.types)):
+    if not inputs.has_log:
         notes += (NO_LOG,)
     return Profile(
-        nodes=_nodes(inputs, saved),
+        nodes=_nodes(inputs),
+        logged=lazily(lambda: _logged(inputs, saved)),
         events=_events(inputs),
-        layers=pd.DataFrame({"name": ["outside layers"], "kind": [""], "parent": [NONE]}),
+        layers=lazily(_no_layers),
         inputs=lazily(lambda: _inputs(inputs)),
-        shapes=pd.DataFrame({"shapes": [()]}, dtype=object),
-        allocations=_no_allocations(),
+        shapes=lazily(lambda: pd.DataFrame({"shapes": [()]}, dtype=object)),
+        allocations=lazily(_no_allocations),
         values=lazily(lambda: value_table(inputs.names, checkpoint)),
         allocator=lazily(lambda: _allocator(inputs)),
         frames=lazily(lambda: _frames(inputs)),
-        threads=_threads(inputs),
-        steps=_steps(inputs),
-        traces=_no_traces(),
-        spent=pd.DataFrame({"category": [], "ns": []}),
-        recording=Recording(what, how, 0, 0, tfprof=True, has_stacks=inputs.has_traces),
+        threads=lazily(lambda: _threads(inputs)),
+        steps=lazily(lambda: _steps(inputs)),
+        traces=lazily(_no_traces),
+        spent=lazily(lambda: pd.DataFrame({"category": [], "ns": []})),
+        recording=Recording(what, how, 0, 0, tfprof=True),
         notes=(*notes, NO_STREAMS) if inputs.misses_streams else notes,
     )
 
@@ -73,16 +73,30 @@ def _allocator(inputs: Source) -> pd.DataFrame:
     return no_allocator()
 
 
-def _nodes(inputs: Source, saved: frozenset[str]) -> pd.DataFrame:
-    names, shapes = inputs.names, inputs.shapes()
-    own = inputs.device_of_node.tolist()
-    devices = [inputs.devices[device] if device != NONE else "" for device in own]
+def _logged(inputs: Source, saved: frozenset[str]) -> pd.DataFrame:
     types = inputs.types
     if saved:
         types = [
             (*known, CHECKPOINTED) if name in saved else known
-            for name, known in zip(names, types, strict=True)
+            for name, known in zip(inputs.names, types, strict=True)
         ]
+    return pd.DataFrame(
+        {
+            "types": pd.Series(types, dtype=object),
+            "float_ops": inputs.float_ops.astype(np.float64),
+            "has_stack": inputs.has_stack,
+        }
+    )
+
+
+def _no_layers() -> pd.DataFrame:
+    return pd.DataFrame({"name": ["outside layers"], "kind": [""], "parent": [NONE]})
+
+
+def _nodes(inputs: Source) -> pd.DataFrame:
+    names, shapes = inputs.names, inputs.shapes()
+    own = inputs.device_of_node.tolist()
+    devices = [inputs.devices[device] if device != NONE else "" for device in own]
     return pd.DataFrame(
         {
             "name": pd.Series(names, dtype=object),
@@ -90,10 +104,7 @@ def _nodes(inputs: Source, saved: frozenset[str]) -> pd.DataFrame:
             "device": pd.Series(devices, dtype=object),
             "shape": pd.Series(_each_once(spell, shapes), dtype=object),
             "params": np.array(_each_once(_elements, shapes), dtype=np.float64),
-            "trainable": np.array([TRAINABLE in known for known in types], dtype=bool),
             "layer": np.zeros(len(names), dtype=np.int32),
-            "types": pd.Series(types, dtype=object),
-            "float_ops": inputs.float_ops.astype(np.float64),
             "data_format": pd.Series(inputs.data_formats(), dtype=object),
         }
     )

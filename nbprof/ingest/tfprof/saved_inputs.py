@@ -7,7 +7,7 @@ import numpy as np
 from nbprof.ingest.tfprof.graph_def import read_attributes, read_data_format
 from nbprof.ingest.tfprof.saved_records import read_records
 from nbprof.ingest.tfprof.source import NONE, Dims, Records
-from nbprof.ingest.wire import Buffer, Spans
+from nbprof.ingest.wire import Buffer, Mask, Spans
 from nbprof.protos.arrays import Ints
 from nbprof.protos.saved_profile import SavedProfile, Traces
 
@@ -93,9 +93,14 @@ class SavedInputs:
         return self._saved.float_ops[self._place]
 
     @property
-    def has_traces(self) -> bool:
-        """Tell whether there are call stacks."""
-        return self._saved.has_trace
+    def has_log(self) -> bool:
+        """Tell whether anything is known that only an op log tells."""
+        return self._saved.has_trace or bool(self.float_ops.any()) or any(self.types)
+
+    @property
+    def has_stack(self) -> Mask:
+        """A saved profile says of all its nodes at once whether there are call stacks."""
+        return np.full(len(self.names), self._saved.has_trace)
 
     @property
     def traces(self) -> Traces | None:

@@ -77,8 +77,12 @@ class Source(Protocol):
         """Whether a GPU was used whose streams are not in the records."""
 
     @property
-    def has_traces(self) -> bool:
-        """Whether there are call stacks, be they empty."""
+    def has_stack(self) -> Mask:
+        """Whether a call stack is known of each node, be it of no frames."""
+
+    @property
+    def has_log(self) -> bool:
+        """Whether anything is known that only an op log tells."""
 
     @property
     def traces(self) -> Traces | None:

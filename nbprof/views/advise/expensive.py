@@ -80,7 +80,7 @@ def expensive_scopes(profile: "Profile") -> list[Advice]:
 
 def expensive_lines(profile: "Profile") -> list[Advice]:
     """Name the lines of Python that take the time of tfprof's inputs, with what they call."""
-    if not profile.recording.tfprof or not profile.recording.has_stacks:
+    if not profile.recording.tfprof or not profile.has_stacks:
         return []
     try:
         frame = code.view(profile, _options(100, 1)).frame
