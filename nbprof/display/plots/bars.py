@@ -39,6 +39,7 @@ def plot(view: "View", column: str | None, top: int, ax: "Axes | None") -> "Axes
     largest = max(float(ranking.values.max()), ranking.rest)
     unit = scale_axis(ax.xaxis, largest, ranking.column.format, room.size(ax)[0])
     ax.set_xlabel(label_with(ranking.title, unit))
+    width = room.label_width(ax)
     for _ in range(1 if is_own else 2):  # the Axes has another height once its labels are there
         points = room.size(ax)[1]
         if not is_own:
@@ -46,8 +47,8 @@ def plot(view: "View", column: str | None, top: int, ax: "Axes | None") -> "Axes
             fitting = max(1, int(points / (LINE * LETTER)) - below)
             ranking = rank(view, column, min(top, fitting))
         letters = min(room.letters(ax), points / _lines(ranking) / LINE)
-        _name_rows(ax, ranking, letters, room.label_width(ax, is_own))
-        room.settle(ax, is_own)
+        _name_rows(ax, ranking, letters, width)
+        room.settle(ax)
     _draw_bars(ax, ranking, theme)
     _write_numbers(ax, ranking, 0.9 * letters, theme)
     return ax

@@ -1,8 +1,8 @@
 """Busy: how much of each column of a figure the op runs of a lane fill, by colour.
 
 Millions of runs come to a few thousand columns, with no Python object per run. A run fills what it
-lasts, times the share of that which is its own: ops inside it and waiting are not, so the filled
-area of a lane is the time that the views count, and no moment is in it twice.
+lasts, times the share of that which is its own: ops inside it and waiting are not. So the filled
+area is the time that the views count, but for what is cut where a column would be over-full.
 """
 
 from typing import TYPE_CHECKING, NamedTuple

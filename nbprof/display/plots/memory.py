@@ -69,7 +69,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     height = room.size(ax)[1]
     unit = scale_axis(ax.yaxis, most, format_bytes, height * TICK_WIDTH / TICK_HEIGHT)
     ax.set_ylabel(label_with("live memory", unit))
-    room.settle(ax, is_own)
+    room.settle(ax)
     drawn = curves[:MOST_DEVICES]
     styles = _styles(len(drawn), theme)
     above = _legend(ax, drawn, len(curves), styles, theme) if len(curves) > 1 else 0.0
@@ -79,7 +79,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     height = room.size(ax)[1]
     taken = min((above + STRIP + for_peak + 4) / height, legends.MOST)
     ax.set_ylim(0, (most or 1.0) / (1 - taken))
-    room.settle(ax, is_own)  # other numbers may stand at the axis now
+    room.settle(ax)  # other numbers may stand at the axis now
     _mark_peaks(ax, drawn, styles, theme, is_labelled=not above)
     top = 1 - above / height
     strip = steps.Strip(top, top - STRIP / height, 0, ax.get_xaxis_transform())

@@ -37,21 +37,25 @@ def axes(ax: "Axes | None", height: float) -> "Axes":
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def settle(ax: "Axes", is_own: bool) -> None:
+def settle(ax: "Axes") -> None:
     """Place an Axes that has its labels: then its size is what it will be, or nearly."""
-    if is_own:
-        ax.get_figure().draw_without_rendering()  # type: ignore[union-attr]
-    elif ax.figure.get_layout_engine() is None:
-        for _ in range(2):  # fewer ticks may fit after the first time
-            _shrink(ax)
+    figure: Any = ax.figure
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        while figure is not figure.figure:  # of a figure inside a figure, the outermost
+            figure = figure.figure
+        engine.execute(figure)
+        return
+    for _ in range(2):  # fewer ticks may fit after the first time
+        _shrink(ax)
 
 
 def heighten(ax: "Axes", inches: float) -> None:
     """Make the figure so high that its only Axes is that high."""
-    figure: Any = ax.get_figure()
+    figure: Any = ax.figure
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + inches - size(ax)[1] / POINTS_PER_INCH)
-    figure.draw_without_rendering()
+    settle(ax)
 
 
 def size(ax: "Axes") -> tuple[float, float]:
@@ -123,9 +127,9 @@ def wrap(text: str, width: float, measure: "Callable[[str], float]") -> str:
     return "\n".join(lines)
 
 
-def label_width(ax: "Axes", is_own: bool) -> float:
+def label_width(ax: "Axes") -> float:
     """Say how wide labels left of an Axes may be, in points."""
-    if is_own or ax.figure.get_layout_engine() is not None:
+    if ax.figure.get_layout_engine() is not None:
         return 0.5 * size(ax)[0]
     box, pixels = ax.get_window_extent(), point(ax)
     free = float(box.x0 - _place(ax).x0) / pixels

@@ -63,12 +63,13 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     plain_frame(ax, theme)
     ax.set_xlim(*_whole(profile, drawing))
     label_time(ax)
+    width = room.label_width(ax)
     for _ in range(1 if is_own else 2):  # the Axes has another height once its labels are there
         if not is_own:
             points = FOR_LANES * room.size(ax)[1]
             drawing = _prepare(profile, max(1, int(points / (LINE * LETTER)) - 1))
-        _name_lanes(ax, profile, drawing, is_own)
-        room.settle(ax, is_own)
+        _name_lanes(ax, profile, drawing, width, is_own)
+        room.settle(ax)
     legend = legends.above(ax, _patches(drawing, theme), theme, _say(drawing, ax))
     if is_own:
         lanes_inches = LANE_INCHES * (len(drawing.threads) + 1)
@@ -155,14 +156,16 @@ def _whole(profile: "Profile", drawing: Drawing) -> tuple[float, float]:
     return first, last
 
 
-def _name_lanes(ax: "Axes", profile: "Profile", drawing: Drawing, is_own: bool) -> None:
+def _name_lanes(
+    ax: "Axes", profile: "Profile", drawing: Drawing, width: float, is_own: bool
+) -> None:
     count = len(profile.steps)
     names = [f"{count:,} step{'s' if count != 1 else ''}", *lanes.names(profile, drawing.threads)]
     height = LANE_INCHES * room.POINTS_PER_INCH
     if not is_own:
         height = min(height, FOR_LANES * room.size(ax)[1] / len(names))
     letters = min(room.letters(ax), height / LINE)
-    measure, width = room.ruler(ax, size=letters), room.label_width(ax, is_own)
+    measure = room.ruler(ax, size=letters)
     shown = [room.shorten(room.clean(name), width, measure) for name in names]
     ax.set_yticks(np.arange(len(names)) - 0.5, shown, size=letters, **room.PLAIN)
     ax.tick_params(axis="y", length=0)
