@@ -1,6 +1,7 @@
 """Plots: bars as long as the frame says, lanes as full as threads were busy, no text cut off."""
 
 import math
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -513,6 +514,16 @@ def test_text_in_a_dark_figure_is_light_also_when_the_style_is_over(plot):
     legend = ax.get_legend().findobj(Text) if ax.get_legend() else []
     for text in filter(Text.get_text, (*ticks, *numbers, *legend, ax.xaxis.label)):
         assert to_rgb(text.get_color()) == (1, 1, 1), text.get_text()
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_a_figure_can_be_pickled(plot):
+    ax = PLOTS[plot](None)
+
+    again = pickle.loads(pickle.dumps(ax.figure))
+
+    again.canvas.draw()
+    assert again.axes[0].get_xlabel() == ax.get_xlabel()
 
 
 def test_ground_and_ink_are_those_of_the_axes():

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import Formatter, MaxNLocator
 
 from nbprof.display.plots import room
 from nbprof.units import SCALES, format_micros, scale_for
@@ -20,13 +20,24 @@ TICK_WIDTH = 42.0
 STEPS = [1, 2, 2.5, 5, 10]
 
 
+class Scaled(Formatter):
+    """Writes raw numbers in a larger unit; unlike a lambda, it lets a figure be pickled."""
+
+    def __init__(self, divisor: float) -> None:
+        self._divisor = divisor
+
+    def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 (matplotlib's)
+        """Write the number of a tick."""
+        return f"{x / self._divisor:.10g}"
+
+
 def scale_axis(
     axis: "Axis", largest: float, written_by: "Callable[[float], str]", points: float
 ) -> str:
     """Label the ticks in the unit that suits the largest number, and give that unit."""
     divisor, unit = scale_for(largest, written_by)
     axis.set_major_locator(MaxNLocator(max(2, min(6, int(points / TICK_WIDTH))), steps=STEPS))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.10g}"))
+    axis.set_major_formatter(Scaled(divisor))
     return unit
 
 
