@@ -560,7 +560,7 @@ def test_a_lane_is_as_full_as_its_thread_was_busy_with_ops_of_a_type():
     assert areas == pytest.approx({"MatMul": 70, "While": 20, "Relu": 10})
 
 
-def test_the_area_of_a_type_is_its_time_in_the_op_view():
+def test_the_area_of_a_type_is_its_time_in_the_op_view_but_for_what_is_cut():
     made = nbprof.load(DATA / "traces" / "small.xplane.pb")
 
     ax = made.plot_timeline()
@@ -568,6 +568,8 @@ def test_the_area_of_a_type_is_its_time_in_the_op_view():
     micros = made.op().frame.set_index("name")["micros"]
     drawn = {name: area(found) / 0.8 for name, found in lanes(ax).items() if name in micros}
     assert len(drawn) == 6
+    assert all(drawn[name] <= micros[name] * (1 + 1e-6) for name in drawn)
+    # Outer ops of this trace over-fill two columns.
     assert drawn == pytest.approx({name: micros[name] for name in drawn}, rel=0.02)
 
 

@@ -39,7 +39,8 @@ def fill(runs: Runs, lanes: int, colours: int, shown: "Range") -> Floats:
     filled = (begun - ended)[:, : shown.columns].reshape(lanes, colours, shown.columns)
     filled[filled < TINY] = 0
     crowded = np.maximum(filled.sum(axis=1, keepdims=True), 1)
-    # Runs of one thread or stream that cross are both there: their column is shared out.
+    # The own share of an outer op is spread evenly over it, also where ops inside it are; and runs
+    # of one stream may cross. A column that is over-full for that is shared out.
     shares: Floats = filled / crowded
     return shares
 
