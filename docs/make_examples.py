@@ -2,6 +2,7 @@
 
 A page says between `<!-- example: … -->` and `<!-- end -->` which line it shows the report of; this
 script runs the program below in an IPython shell, then that line, and writes the text in between.
+Before a picture stands `<!-- picture: … -->` with the call that draws it.
 """
 
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 
 PAGES = Path(__file__).parent
 EXAMPLE = re.compile(r"(<!-- example: (%tfprof .*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+PICTURE = re.compile(r"<!-- picture: (.*?) -->\n!\[.*?\]\((.*?)\)")
 
 PREPARE = """\
 import keras
@@ -90,6 +92,19 @@ def fill(page, shell):
     page.write_text(text, encoding="utf-8")
 
 
+def pictures(page):
+    """List the calls that a page shows pictures of, each with the picture's file."""
+    text = page.read_text(encoding="utf-8")
+    return [(found[1], page.parent / found[2]) for found in PICTURE.finditer(text)]
+
+
+def draw(page, shell):
+    """Draw the pictures of a page anew."""
+    for call, file in pictures(page):
+        ax = shell.ev(call)
+        ax.figure.savefig(file, dpi=110, pil_kwargs={"optimize": True})
+
+
 def reports(shell, lines):
     """Give for each line all names that its view has, and the report."""
     profile = shell.user_ns["nbprof"].last()
@@ -103,15 +118,22 @@ def reports(shell, lines):
 
 
 def main():
-    """Fill the pages, or with `--print LINE …` print what the lines show, as JSON."""
+    """Fill the pages, or with `--print LINE …` print what the lines show, as JSON.
+
+    With `--pictures` only the pictures are made.
+    """
     sys.path.insert(0, str(PAGES.parent))
+    os.environ["MPLBACKEND"] = "agg"
     shell = profiled_shell()
     if sys.argv[1:2] == ["--print"]:
         shell.run_cell("import nbprof").raise_error()
         sys.stdout.write(json.dumps(reports(shell, sys.argv[2:])) + "\n")
         return
+    shell.run_cell("import nbprof; profile = nbprof.last()").raise_error()
     for page in sorted(PAGES.rglob("*.md")):
-        fill(page, shell)
+        if sys.argv[1:2] != ["--pictures"]:
+            fill(page, shell)
+        draw(page, shell)
 
 
 if __name__ == "__main__":

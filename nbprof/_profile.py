@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
@@ -293,6 +294,25 @@ class Profile:
         from nbprof.views import memory
 
         return memory.live_at_peak(self)
+
+    def plot_timeline(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw what each thread and each stream of an accelerator did when, by op type.
+
+        A lane is as full as its thread was busy; steps are marked above. After `ax.set_xlim(…)`,
+        in µs, that part is drawn anew, in its detail. Without an Axes a figure is made.
+        """
+        from nbprof.display.plots import timeline
+
+        return timeline.plot(self, ax)
+
+    def plot_memory(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the live bytes of each device over time, with their peak and the steps.
+
+        Without an Axes a figure is made.
+        """
+        from nbprof.display.plots import memory
+
+        return memory.plot(self, ax)
 
     def hosts(self) -> "pd.DataFrame":
         """Compare the hosts of a profile of many: one row each.

@@ -51,6 +51,29 @@ def format_seconds(nanoseconds: float) -> str:
     return f"{nanoseconds / 1e9:.2f} s"
 
 
+SCALES: dict[Callable[[float], str], tuple[tuple[float, str], ...]] = {
+    format_micros: ((1, "µs"), (1e3, "ms"), (1e6, "s")),
+    format_bytes: ((1, "B"), (1e3, "KB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")),
+    format_count: ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")),
+}
+"""What figures use for the numbers that each of these writes: a divisor and its unit."""
+
+
+def scale_for(number: float, written_by: Callable[[float], str]) -> tuple[float, str]:
+    """Give the divisor and the unit in which three digits of a number read best."""
+    scales = SCALES[written_by]
+    return next((scale for scale in reversed(scales) if number >= 0.9995 * scale[0]), scales[0])
+
+
+def format_short(number: float, written_by: Callable[[float], str]) -> str:
+    """Write a number for a figure, three digits and its unit: `1.24 s`, `345 ms`, `73.7 MB`."""
+    if math.isnan(number):
+        return NOT_RECORDED
+    divisor, unit = scale_for(number, written_by)
+    scaled = number / divisor
+    return f"{scaled:.0f} {unit}".strip() if scaled >= 99.95 else f"{scaled:.3g} {unit}".strip()
+
+
 UNITS: dict[Callable[[float], str], dict[str, int]] = {
     format_micros: {"us": 1, "ms": 10**3, "sec": 10**6},
     format_bytes: {"B": 1, "KB": 10**3, "MB": 10**6},

@@ -258,3 +258,9 @@ def test_what_reports_are_said_to_say_they_can_say():
     parts = [part.strip() for words in said for part in re.split("…| N$", words) if part.strip()]
     assert len(parts) > 15
     assert [part for part in parts if part not in code] == []
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def test_pictures_that_are_drawn_for_a_page_are_there_and_small(page):
+    for _, file in runpy.run_path(str(MAKE_EXAMPLES))["pictures"](page):
+        assert 0 < file.stat().st_size < 60_000

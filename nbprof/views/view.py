@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
@@ -105,6 +106,18 @@ class View:
         from nbprof.export import parquet
 
         self._write(parquet.write_parquet, path)
+
+    def plot(self, column: str | None = None, top: int = 20, ax: "Axes | None" = None) -> "Axes":
+        """Draw the rows that have the most of a column as bars, and the others as one.
+
+        Without a column it is the one the view is ordered by. In a tree that is `total_micros` and
+        the like: rows stand as in the tree, and the dark part of a bar is the row's own; with
+        `micros`, rows are ranked by their own alone. Without an Axes a figure is made; in a given
+        one fewer rows are drawn where `top` of them have no room.
+        """
+        from nbprof.display.plots import bars
+
+        return bars.plot(self, column, top, ax)
 
     def _write(
         self, write: "Callable[[View, BinaryIO], None]", path: "str | os.PathLike[str]"

@@ -41,6 +41,15 @@ def test_the_executed_notebook_and_the_page_hold_the_reports(demo):
     assert "cdn" not in page.partition("<body")[0].lower()
 
 
+def test_the_executed_notebook_has_a_plot_and_advice(demo):
+    notebook = nbformat.read(TOP / "build" / "demo" / "quickstart.ipynb", as_version=4)
+
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    texts = [output.get("data", {}).get("text/plain", "") for output in outputs]
+    assert any("high: retracing" in text and "largest_eigenvalue" in text for text in texts)
+
+
 def test_the_notebook_in_the_repository_carries_no_outputs():
     notebook = nbformat.read(TOP / "examples" / "notebooks" / "quickstart.ipynb", as_version=4)
 

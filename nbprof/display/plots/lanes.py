@@ -1,0 +1,80 @@
+"""Lanes: which threads and streams a timeline has, in which order, and what they are called."""
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from nbprof._profile import Profile
+
+NUMBER = re.compile(r"/-?\d{6,}$")
+"""What TensorFlow puts behind the names of its threads."""
+PLACE = re.compile(r"^.*/(?:device:|host:|task:\d+/(?=\w))|^/")
+CELL = "the cell's thread"
+
+
+def order(profile: "Profile", busy: "npt.NDArray[np.float64]", most: int) -> list[int]:
+    """Choose the threads that did the most, and put those of a device together.
+
+    The cell's device comes first, and on it the cell's own thread.
+    """
+    ran = [row for row in np.argsort(-busy, kind="stable").tolist() if busy[row] > 0]
+    own = _is_cell(profile)
+    chosen = sorted(ran[:most])
+    devices = _devices(profile)
+    of_cell = {device for device, is_cell in zip(devices, own, strict=True) if is_cell}
+    first = {device: row for row, device in reversed([*enumerate(devices)])}
+
+    def place(row: int) -> tuple[bool, int, bool]:
+        return devices[row] not in of_cell, first[devices[row]], not own[row]
+
+    return sorted(chosen, key=place)
+
+
+def names(profile: "Profile", threads: list[int]) -> list[str]:
+    """Name lanes as short as they can be told apart: by thread, device and host."""
+    table, own, devices = profile.threads, _is_cell(profile), _devices(profile)
+    shown = [
+        CELL if own[row] else PLACE.sub("", NUMBER.sub("", table["name"].iloc[row]))
+        for row in threads
+    ]
+    places = [PLACE.sub("", devices[row]) for row in threads]
+    if len(set(places)) > 1:
+        shown = [
+            name if name == place else f"{place} {name}"
+            for place, name in zip(places, shown, strict=True)
+        ]
+    if len(profile.machines) > 1:
+        hosts = (table["host"].iloc[row] for row in threads)
+        shown = [f"{host} {name}" for host, name in zip(hosts, shown, strict=True)]
+    return list(_numbered(shown))
+
+
+def _numbered(texts: list[str]) -> "Iterable[str]":
+    """Tell equal names apart by numbers."""
+    times, seen = Counter(texts), Counter[str]()
+    for text in texts:
+        seen[text] += 1
+        yield f"{text} {seen[text]}" if times[text] > 1 else text
+
+
+def _devices(profile: "Profile") -> list[str]:
+    """Name the device of each thread; of many hosts, with the host."""
+    devices: list[str] = profile.threads["device"].tolist()
+    if len(profile.machines) < 2:
+        return devices
+    hosts = profile.threads["host"]
+    return [f"{host} {device}" for host, device in zip(hosts, devices, strict=True)]
+
+
+def _is_cell(profile: "Profile") -> list[bool]:
+    """Tell which thread ran the cell; tfprof's inputs do not say."""
+    table = profile.threads
+    own: list[bool] = table["is_cell"].tolist() if "is_cell" in table else [False] * len(table)
+    return own

@@ -1,0 +1,97 @@
+"""Legends: above what is drawn, inside the Axes, so that they cover nothing and are never cut."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from nbprof.display.plots import room
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+
+    from nbprof.display.plots.colours import Theme
+
+MOST = 0.6
+"""The largest share of an Axes that a legend takes."""
+SIZE = 0.8
+"""Its letters, beside those of the axes' labels."""
+HANDLE, PAD, BETWEEN = 1.2, 0.5, 1.2
+"""The lengths of a legend, in sizes of its letters."""
+
+
+def above(
+    ax: "Axes", entries: "Sequence[Artist]", theme: "Theme", said: str, over_labels: bool = True
+) -> "Legend":
+    """Put a legend on top, over the labels at the left too, with a sentence above its entries."""
+    size = SIZE * room.letters(ax)
+    left, width = _place(ax) if over_labels else (0.01, 0.97 * room.size(ax)[0])
+    measure = room.ruler(ax, size=size)
+    for entry in entries:
+        label = room.shorten(str(entry.get_label()), width - (HANDLE + 2 * PAD) * size, measure)
+        entry.set_label(label)
+    widths = [measure(str(entry.get_label())) / size + HANDLE + PAD for entry in entries]
+    legend = ax.legend(
+        handles=entries,
+        loc="upper left",
+        bbox_to_anchor=(left, 1),
+        ncols=_columns(widths, width / size),
+        frameon=False,
+        fontsize=size,
+        labelcolor=theme.ink,
+        title=said and " ",
+        title_fontsize=size,
+        alignment="left",
+        borderaxespad=0,
+        borderpad=0.2,
+        handlelength=HANDLE,
+        handletextpad=PAD,
+        columnspacing=BETWEEN,
+        labelspacing=0.3,
+    )
+    legend.get_title().set_color(theme.ink)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+        text.set_usetex(False)
+    if said:
+        say(ax, legend, said)
+    return legend
+
+
+def height(ax: "Axes", legend: "Legend") -> float:
+    """Say how high a legend is, in points."""
+    return float(legend.get_window_extent().height) / room.point(ax) + SIZE * 5
+
+
+def make_room(ax: "Axes", legend: "Legend", first: float, last: float) -> None:
+    """Let the rows from `first` to `last` fill what the legend leaves."""
+    taken = min(height(ax, legend) / room.size(ax)[1], MOST)
+    ax.set_ylim(last, last - (last - first) / (1 - taken))
+
+
+def say(ax: "Axes", legend: "Legend", said: str) -> None:
+    """Write a sentence over the entries, in lines that are no wider than the legend may be."""
+    title = legend.get_title()
+    measure = room.ruler(ax, size=title.get_fontsize())
+    title.set_text(room.wrap(said, _place(ax)[1], measure))
+
+
+def _place(ax: "Axes") -> tuple[float, float]:
+    """Give the left of the labels, in widths of the Axes, and the points from there on."""
+    box = ax.get_window_extent()
+    labels = [label.get_window_extent().x0 for label in ax.get_yticklabels()]
+    left = min([box.x0, *labels])
+    return (left - box.x0) / box.width, 0.98 * (box.x1 - left) / room.point(ax)
+
+
+def _columns(widths: list[float], width: float) -> int:
+    """Find the most columns that fit, each as wide as its widest entry."""
+    for count in range(len(widths), 1, -1):
+        long, longer = divmod(len(widths), count)
+        ends = [column * long + min(column, longer) for column in range(count + 1)]
+        columns = [max(widths[a:b]) for a, b in pairwise(ends)]
+        if sum(columns) + BETWEEN * (count - 1) + 0.5 <= width:
+            return count
+    return 1

@@ -1,0 +1,106 @@
+"""Ranking: which rows of a view are bars, how long, and what is left over."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nbprof.display.plots.reasons import because
+from nbprof.errors import NbprofError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from nbprof.columns import Column
+    from nbprof.views.view import View
+
+TOTAL = "total_"
+
+
+class Ranking(NamedTuple):
+    """The rows to draw, in the order in which they stand."""
+
+    column: "Column"
+    title: str
+    names: list[str]
+    depths: list[int]
+    """How far to indent each name: 0 in a list."""
+    values: "npt.NDArray[np.float64]"
+    own: "npt.NDArray[np.float64] | None"
+    """The part of each value that is the row's own, of totals in a tree."""
+    rest_rows: int
+    rest: float
+    """What the other rows have for themselves: nothing is in it twice."""
+    unknown_rows: int
+    """Rows of which the number is not known."""
+
+
+def rank(view: "View", column: str | None, top: int) -> Ranking:
+    """Choose the rows with the most; raises NbprofError where there is nothing to draw."""
+    if top < 1:
+        raise NbprofError(f"plot(top=…) takes a number of rows from 1 on, not {top!r}.")
+    described, name = _choose(view, column)
+    frame = view.frame[view.frame["parent"] >= 0] if view.is_tree else view.frame
+    if not len(frame):
+        raise NbprofError(because("this view has no rows to plot", view.notes))
+    values = frame[name].to_numpy(float)
+    known = ~np.isnan(values)
+    if not known.any():
+        raise NbprofError(because(f"{name} was not recorded, so there is no plot", view.notes))
+    order = np.argsort(np.where(known, -values, np.inf), kind="stable")
+    worth_it = int(max((values[known] > 0).sum(), min(1, known.sum())))
+    chosen = order[: min(top, worth_it)]
+    if view.is_tree and name.startswith(TOTAL):
+        chosen = np.sort(chosen)  # as the tree has them: a row below the one that it is part of
+        own = frame[name.removeprefix(TOTAL)].to_numpy(float)
+    else:
+        own = values
+    left = np.setdiff1d(np.flatnonzero(known), chosen)
+    names, depths = _names(view, frame.index[chosen].tolist(), indented=own is not values)
+    return Ranking(
+        *(described, _title(described, name), names, depths, values[chosen]),
+        np.nan_to_num(own[chosen]) if own is not values else None,
+        *(len(left), float(np.nansum(own[left])), int((~known).sum())),
+    )
+
+
+def _choose(view: "View", name: str | None) -> "tuple[Column, str]":
+    """Find the column of the frame that is meant, and what describes it."""
+    metrics = {metric: column for column in view.columns for metric in column.metrics}
+    if not metrics:
+        raise NbprofError("this view has no numbers to plot: select some, such as micros.")
+    columns = dict(metrics)
+    if view.is_tree:
+        columns |= {f"{TOTAL}{metric}": column for metric, column in metrics.items()}
+    first = {column.name: column.metrics[0] for column in view.columns if column.metrics}
+    if name is None:
+        metric = first.get(view.options.order_by) or next(iter(metrics))
+        name = f"{TOTAL}{metric}" if view.is_tree else metric
+    name = first.get(name, name)
+    if name not in columns:
+        raise NbprofError(
+            f"this view has no numbers {name!r} to plot; it has {', '.join(columns)}. Further ones "
+            "are there when they are selected: select=…"
+        )
+    return columns[name], name
+
+
+def _title(column: "Column", name: str) -> str:
+    """Name an axis: as the legend does, where it speaks of one number."""
+    if len(column.metrics) > 1:
+        return name.removeprefix(TOTAL).replace("_", " ")
+    return column.title.removeprefix("# ")
+
+
+def _names(view: "View", rows: list[int], indented: bool) -> tuple[list[str], list[int]]:
+    """Name rows; below the row that it is part of, one needs only the end of its name."""
+    names = dict(zip(rows, view.frame["name"].loc[rows].tolist(), strict=True))
+    if not indented:
+        return list(names.values()), [0] * len(names)
+    parents = view.frame["parent"].loc[rows].tolist()
+    shown: list[str] = []
+    depths: dict[int, int] = {}
+    for row, parent in zip(names, parents, strict=True):
+        prefix = f"{names[parent]}/" if parent in names else ""
+        depths[row] = depths.get(parent, -1) + 1
+        shown.append(names[row].removeprefix(prefix) or names[row])
+    return shown, list(depths.values())

@@ -1,0 +1,232 @@
+"""The timeline: what each thread and each stream of an accelerator did when, by op type."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.patches import Patch
+
+from nbprof.display.plots import busy, lanes, legends, room, steps, zoom
+from nbprof.display.plots.colours import PALETTE, theme_of
+from nbprof.display.plots.reasons import because
+from nbprof.display.plots.scales import label_time, plain_frame
+from nbprof.errors import NbprofError
+from nbprof.units import format_micros, format_short
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from nbprof._profile import Profile
+    from nbprof.display.plots.colours import Colour, Theme
+
+MOST_LANES = 40
+LANE_INCHES = 0.26
+NAMED_TYPES = 6
+"""So many op types have a colour of their own."""
+FEWER_TYPES = 3
+"""So many, in an Axes that is low."""
+OTHERS = " other op types"
+FOR_LANES = 0.6
+"""The share of a given Axes that lanes have, at least; the rest is for the legend."""
+HEIGHT = 0.8
+"""The share of a lane that is filled where its thread is busy."""
+LETTER = 6.0
+LINE = 1.25
+SUMS = (
+    "a timeline needs single runs, and engine='dask' keeps sums: load the traces of some hosts "
+    "without an engine, and plot that."
+)
+
+
+class Drawing(NamedTuple):
+    """All that is drawn, and what is said about it."""
+
+    runs: busy.Runs
+    zero: float
+    """The moment that is 0 on the axis, in µs."""
+    threads: list[int]
+    """The thread of each lane."""
+    types: list[str]
+    """The op type of each colour; the last may stand for all others."""
+    noun: str
+    left_out: str
+
+
+def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
+    """Draw a lane per thread; raises NbprofError where nothing is known to have run."""
+    is_own = ax is None
+    drawing = _prepare(profile, MOST_LANES)
+    ax = room.axes(ax, 1.3 + LANE_INCHES * (len(drawing.threads) + 1))
+    theme = theme_of(ax)
+    plain_frame(ax, theme)
+    ax.set_xlim(*_whole(profile, drawing))
+    label_time(ax)
+    width = room.label_width(ax)
+    for _ in range(1 if is_own else 2):  # the Axes has another height once its labels are there
+        if not is_own:
+            points = FOR_LANES * room.size(ax)[1]
+            drawing = _prepare(profile, max(1, int(points / (LINE * LETTER)) - 1))
+        _name_lanes(ax, profile, drawing, width, is_own)
+        room.settle(ax)
+    legend = legends.above(ax, _patches(drawing, theme), theme, _say(drawing, ax))
+    if is_own:
+        lanes_inches = LANE_INCHES * (len(drawing.threads) + 1)
+        room.heighten(ax, lanes_inches + legends.height(ax, legend) / room.POINTS_PER_INCH)
+    elif legends.height(ax, legend) > (1 - FOR_LANES) * room.size(ax)[1]:
+        drawing = _prepare(profile, len(drawing.threads), FEWER_TYPES)
+        legend = legends.above(ax, _patches(drawing, theme), theme, _say(drawing, ax))
+    legends.make_room(ax, legend, -1, len(drawing.threads))
+
+    def draw(ax: "Axes", shown: zoom.Range) -> "list[Artist]":
+        label_time(ax)
+        legends.say(ax, legend, _say(drawing, ax))
+        strip = steps.Strip(-0.9, -0.2, len(drawing.threads), ax.transData)
+        return [
+            *steps.draw(ax, profile, drawing.zero, shown, strip, theme),
+            *_fill_lanes(ax, drawing, shown, theme),
+        ]
+
+    zoom.follow(ax, draw)
+    return ax
+
+
+def _prepare(profile: "Profile", most: int, most_types: int = NAMED_TYPES) -> Drawing:
+    events = profile.events
+    if not profile.recording.single_runs:
+        raise NbprofError(SUMS)
+    own = events["self_ns"].to_numpy(float)
+    if not own.sum():
+        raise NbprofError(
+            because("no op is known to have run, so there is no timeline", profile.notes)
+        )
+    thread = events["thread"].to_numpy(np.intp)
+    by_thread = np.bincount(thread, own, len(profile.threads)).astype(float)
+    threads = lanes.order(profile, by_thread, most)
+    lane = np.full(len(profile.threads), -1)
+    lane[threads] = np.arange(len(threads))
+    names, colour = _colour_numbers(profile, own, most_types)
+    start, lasted = (events[name].to_numpy(np.int64) for name in ("start_ns", "duration_ns"))
+    zero_ns = int(start.min()) if profile.recording.tfprof else 0
+    share = np.divide(own, lasted, out=np.zeros(len(own)), where=lasted > 0)
+    runs = busy.Runs(
+        *(lane[thread], colour, (start - zero_ns) / 1e3, (start + lasted - zero_ns) / 1e3),
+        np.minimum(share, 1),
+    )
+    hidden = int((by_thread > 0).sum()) - len(threads)
+    part = 100 * (1 - by_thread[threads].sum() / by_thread.sum())
+    return Drawing(
+        busy.chosen(runs, runs.lane >= 0),
+        *(zero_ns / 1e3, threads, names),
+        "op runs and kernels" if events["accelerator"].any() else "op runs",
+        f"; {hidden:,} more lanes with {part:.2g}% of the op time left out" * (hidden > 0),
+    )
+
+
+def _colour_numbers(
+    profile: "Profile", own: "npt.NDArray[np.float64]", most: int
+) -> "tuple[list[str], npt.NDArray[np.intp]]":
+    """Give the op types with the most time a colour each, and all others the last one."""
+    types, number = np.unique(profile.nodes["op_type"].to_numpy(str), return_inverse=True)
+    number = number[profile.events["node"].to_numpy(np.intp)]
+    micros = np.bincount(number, own, len(types))
+    ranked = [row for row in np.argsort(-micros, kind="stable").tolist() if micros[row] > 0]
+    named, others = ranked[:most], ranked[most:]
+    if len(others) == 1:
+        named, others = ranked, []
+    colour = np.full(len(types), max(len(named) - (not others), 0))
+    colour[named] = np.arange(len(named))
+    names = [str(types[row]) for row in named]
+    return names + [f"{len(others):,}{OTHERS}"] * bool(others), colour[number]
+
+
+def _colours(drawing: Drawing, theme: "Theme") -> "list[Colour]":
+    has_others = drawing.types[-1].endswith(OTHERS)
+    named = len(drawing.types) - has_others
+    return [*PALETTE[:named], *([theme.grey(0.4)] if has_others else [])]
+
+
+def _whole(profile: "Profile", drawing: Drawing) -> tuple[float, float]:
+    """Give the range of the whole timeline, from the cell's start to its end."""
+    begins, ends = steps.times(profile, drawing.zero)
+    first = min(0.0, float(drawing.runs.start.min()), *begins.tolist()[:1])
+    wall = profile.recording.wall_ns / 1e3
+    last = max(wall, float(drawing.runs.end.max()), float(ends.max(initial=0)))
+    return first, last
+
+
+def _name_lanes(
+    ax: "Axes", profile: "Profile", drawing: Drawing, width: float, is_own: bool
+) -> None:
+    count = len(profile.steps)
+    names = [f"{count:,} step{'s' if count != 1 else ''}", *lanes.names(profile, drawing.threads)]
+    height = LANE_INCHES * room.POINTS_PER_INCH
+    if not is_own:
+        height = min(height, FOR_LANES * room.size(ax)[1] / len(names))
+    letters = min(room.letters(ax), height / LINE)
+    measure = room.ruler(ax, size=letters)
+    shown = [room.shorten(room.clean(name), width, measure) for name in names]
+    ax.set_yticks(np.arange(len(names)) - 0.5, shown, size=letters, **room.PLAIN)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+
+
+def _say(drawing: Drawing, ax: "Axes") -> str:
+    """Say what is merged in the range that is shown."""
+    start, end = sorted(ax.get_xlim())
+    column = (end - start) / (zoom.PER_POINT * room.size(ax)[0])
+    runs = drawing.runs
+    seen = (runs.end >= start) & (runs.start <= end)
+    short = seen & (runs.end - runs.start < column)
+    said = f"{int(seen.sum()):,} {drawing.noun}"
+    if short.any():
+        length = format_short(column, format_micros)
+        said += f", {int(short.sum()):,} of them under {length} and merged"
+    return said + drawing.left_out
+
+
+def _patches(drawing: Drawing, theme: "Theme") -> list[Patch]:
+    return [
+        Patch(facecolor=colour, label=room.clean(name))
+        for colour, name in zip(_colours(drawing, theme), drawing.types, strict=True)
+    ]
+
+
+def _fill_lanes(ax: "Axes", drawing: Drawing, shown: zoom.Range, theme: "Theme") -> "list[Artist]":
+    colours = _colours(drawing, theme)
+    filled = busy.fill(drawing.runs, len(drawing.threads), len(colours), shown)
+    outlines: list[list[npt.NDArray[np.float64]]] = [[] for _ in colours]
+    for lane, shares in enumerate(filled):
+        of_lane = busy.outlines(shares, shown, lane + 0.9, -HEIGHT)
+        for number, found in enumerate(of_lane):
+            outlines[number] += found
+    drawn: list[Artist] = []
+    for colour, name, found in zip(colours, drawing.types, outlines, strict=True):
+        polygons = PolyCollection(found, facecolors=[colour], linewidths=0, label=f"_{name}")
+        ax.add_collection(polygons, autolim=False)
+        drawn.append(polygons)
+    return [*drawn, *_ground_lines(ax, filled.sum(axis=1), shown, theme)]
+
+
+def _ground_lines(
+    ax: "Axes", filled: "npt.NDArray[np.float64]", shown: zoom.Range, theme: "Theme"
+) -> "list[Artist]":
+    """Underline the lanes, darker where anything ran, were it too short to be seen."""
+    whole = [(lane, [0, shown.columns]) for lane in range(len(filled))]
+    ran = [(lane, part) for lane, row in enumerate(filled) for part in busy.stretches(row)]
+    drawn: list[Artist] = []
+    for parts, grey, name in ((whole, 0.2, "_lanes"), (ran, 0.6, "_something ran")):
+        lines = LineCollection(
+            [
+                [(shown.start + shown.column * column, lane + 0.93) for column in part]
+                for lane, part in parts
+            ],
+            colors=[theme.grey(grey)],
+            linewidths=0.6,
+            capstyle="butt",
+            label=name,
+        )
+        ax.add_collection(lines, autolim=False)
+        drawn.append(lines)
+    return drawn

@@ -1,0 +1,42 @@
+"""Zoom: what is drawn to the width of a figure is drawn anew when another range is shown."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbprof.display.plots import room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+PER_POINT = 2
+"""The finest that is drawn is half a point, which is as fine as print."""
+
+
+class Range(NamedTuple):
+    """The part of a time axis that is shown, in µs, and how many columns wide it is."""
+
+    start: float
+    end: float
+    columns: int
+
+    @property
+    def column(self) -> float:
+        """The time that one column stands for."""
+        return (self.end - self.start) / self.columns
+
+
+def follow(ax: "Axes", draw: "Callable[[Axes, Range], list[Artist]]") -> None:
+    """Draw the range that is shown now, and again whenever the Axes is given another one."""
+    drawn: list[Artist] = []
+
+    def redraw(ax: "Axes") -> None:
+        while drawn:
+            drawn.pop().remove()
+        start, end = sorted(ax.get_xlim())
+        width, _ = room.size(ax)
+        drawn.extend(draw(ax, Range(start, end, max(1, round(width * PER_POINT)))))
+
+    redraw(ax)
+    ax.callbacks.connect("xlim_changed", redraw)
