@@ -21,6 +21,10 @@ Done = Callable[[int], object]
 """Says that so many more units are done."""
 
 
+def no_matter(_count: int) -> None:
+    """Be told how much is done, and show nothing."""
+
+
 @contextmanager
 def progress(what: str, total: int, unit: str = "") -> Iterator[Done]:
     """Show how much of `total` is done, once the work has taken a second."""

@@ -589,3 +589,13 @@ def test_reading_imports_neither_tensorflow_nor_protobuf():
     )
 
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_reader_tells_how_far_it_is():
+    data = space(one_line(*many_events(100_000)))
+    told = []
+
+    read_xspace(data, done=told.append)
+
+    assert len(told) > 10
+    assert sum(told) == pytest.approx(len(data), rel=0.2)

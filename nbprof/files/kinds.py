@@ -10,6 +10,7 @@ from nbprof.errors import NbprofError
 from nbprof.files.logdir import host_of
 from nbprof.files.places import is_url
 from nbprof.files.unpack import GZIP, unpack, unpack_head
+from nbprof.progress import progress
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -92,10 +93,18 @@ def _is_trace(head: bytes) -> bool:
 
 
 def read_trace(source: Source, host: str = "") -> "Profile":
-    """Read a trace; `host` is what its machine is called, if not as the file."""
+    """Read a trace; `host` is what its machine is called, if not as the file.
+
+    Alone it shows how far it is; of many, which come with their host, the one who reads them does.
+    """
     from nbprof.ingest.trace_file import read_trace_file
 
-    return read_trace_file(source.content(), str(source.place), host or host_of(source.place))
+    if host:
+        return read_trace_file(source.content(), str(source.place), host)
+    content = [source.content()]
+    with progress(f"reading {source.place.name}", len(content[0]), "B") as done:
+        # Handed over and not kept, for it is given back while the trace is analysed.
+        return read_trace_file(content.pop(), str(source.place), host_of(source.place), done)
 
 
 TRACE = Kind("traces of TensorFlow's or JAX' profiler (*.xplane.pb)", _is_trace, read_trace)

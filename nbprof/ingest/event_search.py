@@ -25,6 +25,7 @@ from nbprof.ingest.wire import (
     Positions,
     Spans,
 )
+from nbprof.progress import Done
 
 EVENT, ID, OFFSET = 4 << 3 | 2, 1 << 3, 2 << 3
 """The tags of an event in a line, and of an id and an offset in an event."""
@@ -42,9 +43,9 @@ MOST_ROUNDS = 32
 """After so many unusual things in one line the search is given up."""
 
 
-def find_events(buffer: Buffer, lines: Spans) -> Long | None:
+def find_events(buffer: Buffer, lines: Spans, done: Done) -> Long | None:
     """Find the events of lines; None if they look too unusual for this way to be the faster one."""
-    candidates = _find_candidates(buffer, lines)
+    candidates = _find_candidates(buffer, lines, done)
     walk = _Walk(buffer, lines)
     proofs = _Proofs(candidates)
     waiting = walk.start()
@@ -118,7 +119,7 @@ class _Proofs:
         return marked
 
 
-def _find_candidates(buffer: Buffer, lines: Spans) -> _Candidates:
+def _find_candidates(buffer: Buffer, lines: Spans, done: Done) -> _Candidates:
     """Look for events chunk by chunk."""
     begin = lines.begin.astype(np.int64)
     end = begin + lines.size.astype(np.int64)
@@ -127,6 +128,7 @@ def _find_candidates(buffer: Buffer, lines: Spans) -> _Candidates:
     begins, sizes, firsts = (Column(dtype, room) for dtype in (width, np.uint16, np.uint32))
     stop = min(int(end.max(initial=0)), len(buffer.data) - REACH)
     for start in range(int(begin.min(initial=stop)), stop, CHUNK):
+        done(CHUNK // 2)
         position = _places(buffer, start, min(start + CHUNK, stop))
         if not len(position):
             continue

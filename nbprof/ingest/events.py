@@ -41,6 +41,7 @@ from nbprof.ingest.wire import (
     spell_varint,
     varints,
 )
+from nbprof.progress import Done
 
 EVENT_METADATA_ID = 1 << 3 | VARINT
 EVENT_OFFSET_PS = 2 << 3 | VARINT
@@ -142,7 +143,7 @@ class EventReader:
             ]
         self._picker = StatPicker(buffer, stat_metadata, self._of_kinds)
 
-    def read(self, lines: Long, line_plane: Rows) -> Events:
+    def read(self, lines: Long, line_plane: Rows, done: Done) -> Events:
         """Read the events of lines."""
         events = lines.inner
         if not self._all:
@@ -151,6 +152,7 @@ class EventReader:
         values = [Column(dtype, STATS_OF_EVENT * len(events)) for dtype in OF_VALUES.values()]
         for first in range(0, max(len(events), 1), BLOCK):
             block = self._read_block(events[first : first + BLOCK], line_plane, len(whole[0]))
+            done(len(self._buffer.data) * BLOCK // (2 * max(len(events), BLOCK)))
             for column, name in zip(whole, OF_EVENTS, strict=True):
                 column.append(getattr(block, name))
             for column, name in zip(values, OF_VALUES, strict=True):

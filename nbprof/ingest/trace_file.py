@@ -21,6 +21,7 @@ from nbprof.ingest.trace import Clock, make_profile, profile_start_ns
 from nbprof.ingest.walltime import line_of_cell
 from nbprof.ingest.wire import LENGTH, Buffer
 from nbprof.ingest.xspace import XSpace, read_xspace
+from nbprof.progress import Done, no_matter
 
 ALLOCATION = b"MemoryAllocation"
 CPU_ALLOCATOR = b"cpu"
@@ -44,9 +45,9 @@ OF_HOST = ("threads", "allocations", "traces", "spent")
 _PYTHON = re.compile(r"(?i)python[\d.]*|main")
 
 
-def read_trace_file(data: bytes, source: str, host: str) -> Profile:
+def read_trace_file(data: bytes, source: str, host: str, done: Done = no_matter) -> Profile:
     """Read the bytes of a trace; `host` is the machine it was recorded on."""
-    space = read_xspace(data, source, WANTED)
+    space = read_xspace(data, source, WANTED, done)
     said = _said(data, source)
     if not (has_tpu(space) or hlo.PLANE in space.plane_names):
         data = b""  # a trace may be large, and nothing more will be asked of it

@@ -41,6 +41,7 @@ from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.metadata import Metadata, Rows, Strings, read_metadata
 from nbprof.ingest.wanted import Wanted
 from nbprof.ingest.wire import LENGTH, VARINT, Buffer, Ints, Spans, Words, scan
+from nbprof.progress import Done, no_matter
 
 Tags = npt.NDArray[np.uint8]
 
@@ -113,8 +114,13 @@ class XSpace:
         return self._stats.read(name)
 
 
-def read_xspace(data: bytes, source: str = "trace", wanted: Wanted | None = None) -> XSpace:
-    """Read the bytes of an XSpace; `source` is the file's name, for errors."""
+def read_xspace(
+    data: bytes, source: str = "trace", wanted: Wanted | None = None, done: Done = no_matter
+) -> XSpace:
+    """Read the bytes of an XSpace; `source` is the file's name, for errors.
+
+    `done` is told of half the bytes as events are looked for, of the others as they are read.
+    """
     buffer = Buffer(data, source)
     strings = Strings()
     planes = scan(buffer, buffer.all()).messages(SPACE_PLANE)
@@ -124,7 +130,7 @@ def read_xspace(data: bytes, source: str = "trace", wanted: Wanted | None = None
     event_metadata = read_metadata(buffer, in_planes.messages(PLANE_EVENT_METADATA), strings)
     plane_stats = in_planes.messages(PLANE_STAT)
     lines = in_planes.messages(PLANE_LINE)
-    read = find_events(buffer, lines) or scan_long(buffer, lines, EVENTS)
+    read = find_events(buffer, lines, done) or scan_long(buffer, lines, EVENTS)
     in_lines = read.others
     timestamp_ns = in_lines.numbers(LINE_TIMESTAMP_NS, len(lines))
     has_events = np.zeros(len(lines), np.bool_)
@@ -132,7 +138,7 @@ def read_xspace(data: bytes, source: str = "trace", wanted: Wanted | None = None
     origin_ns = _origin_ns(source, timestamp_ns[has_events])
     line_plane = lines.row.astype(np.int32)
     reader = EventReader(buffer, strings, event_metadata, stat_metadata, plane_names, wanted)
-    events = reader.read(read, line_plane)
+    events = reader.read(read, line_plane, done)
     return XSpace(
         strings=strings.texts,
         plane_names=plane_names,
