@@ -599,3 +599,12 @@ def test_a_reader_tells_how_far_it_is():
 
     assert len(told) > 10
     assert sum(told) == pytest.approx(len(data), rel=0.2)
+
+
+def test_a_line_of_unusual_events_is_read_as_well():
+    events = [event("a", None, i, {"id": i}, occurrences=2) for i in range(3_000)]
+
+    xspace = read_xspace(space(one_line(*events)))
+
+    assert xspace.duration_ps.tolist() == list(range(3_000))
+    assert stat_values(xspace, "id") == {i: i for i in range(3_000)}
