@@ -118,11 +118,12 @@ class View:
     def explore(self) -> Any:
         """Give the live explorer, a widget with all rows; `.selection` is what is selected in it.
 
-        It goes into any ipywidgets layout; `.close()` frees what it holds.
+        A view has one, also if asked twice. It goes into any ipywidgets layout; `.close()` frees
+        what it holds.
         """
         from nbprof.display.explorer import widget
 
-        return widget.Explorer(self)
+        return widget.explorer_of(self)
 
     def _write(
         self, write: "Callable[[View, BinaryIO], None]", path: "str | os.PathLike[str]"

@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
+from nbprof.display import html
 from nbprof.display.explorer.payload import all_views, whole
 from nbprof.display.explorer.script import script, style
 
 if TYPE_CHECKING:
     from nbprof.views.view import View
 
-
 Frame = Any
 """The frame of a view; this room does not know pandas."""
+PLAIN_ROWS = 40
+"""So many rows are seen where the widget is not."""
+
+_open: "list[Explorer]" = []
 
 
 class Explorer(anywidget.AnyWidget):
@@ -38,6 +42,8 @@ class Explorer(anywidget.AnyWidget):
             chosen={"view": payload.described["first"], "rows": [], "line": ""},
             **settings,
         )
+        self._first: View | None = view
+        _open.append(self)
 
     @property
     def view(self) -> "View":
@@ -57,7 +63,26 @@ class Explorer(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Take the widget away and free what it holds."""
-        self.data, self.buffers = "", []
-        self.chosen = {"view": 0, "rows": [], "line": ""}
-        self._views = []
+        if self in _open:
+            _open.remove(self)
+            self.data, self.buffers = "", []
+            self._views, self._first = [], None
         super().close()
+
+    def __repr__(self) -> str:
+        if self._first is None:
+            return "<Explorer: closed>"
+        return f"<Explorer of the {self._first.name} view: {self._first.headline}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Offer the widget, and a plain table to those who do not show widgets."""
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is not None and self._first is not None:
+            made[0]["text/html"] = html.report(self._first, PLAIN_ROWS)
+        return made
+
+
+def explorer_of(view: "View") -> Explorer:
+    """Give the explorer of this view: the open one, or a new one."""
+    there = (one for one in _open if one._first is view)
+    return next(there, None) or Explorer(view)
