@@ -197,8 +197,10 @@ class Explorer {
  */
 export function mount(host, payload, buffers, told = () => {}) {
   const explorer = new Explorer(new Data(payload, buffers), told);
+  const before = host.offsetHeight;
   host.replaceChildren(explorer.element);
   explorer.table.refreshColumns();
+  explorer.table.grow(before - host.offsetHeight);
   host.dataset.nbprof = "explorer";
   return explorer;
 }

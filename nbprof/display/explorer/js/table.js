@@ -17,7 +17,7 @@ export const ROW_HEIGHT = 24;
 const HEAD_HEIGHT = 40;
 const MOST_IN_SIGHT = 18;
 const MOST_ROWS_TALL = 600000;
-const WIDTHS = { name: 300, total: 150, self: 150, count: 96, label: 170 };
+const WIDTHS = { name: 230, total: 142, self: 142, count: 88, label: 170 };
 const LEAST_WIDTH = 48;
 
 export class TreeTable {
@@ -87,6 +87,17 @@ export class TreeTable {
     this.refreshRows();
   }
 
+  /**
+   * Take the room of what stood here before, so that nothing below moves.
+   * @param {number} more pixels
+   */
+  grow(more) {
+    if (more <= 0) return;
+    const floor = Math.min(this.grid.offsetHeight + more, MOST_IN_SIGHT * ROW_HEIGHT);
+    this.grid.style.setProperty("--floor", `${floor}px`);
+    this.draw();
+  }
+
   /** Draw again after rows were opened, sorted or filtered. */
   refreshRows() {
     const { rows } = this.state;
@@ -130,7 +141,7 @@ export class TreeTable {
     const narrow = this.grid.clientWidth > 0 && this.grid.clientWidth < 500;
     const usual = column
       ? WIDTHS[column.role === "label" ? "label" : column.whole ? column.role : "count"]
-      : WIDTHS.name * (narrow ? 0.6 : 1);
+      : WIDTHS.name * (narrow ? 0.75 : 1);
     return this.widths[key] ?? usual;
   }
 
