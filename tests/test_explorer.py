@@ -55,8 +55,8 @@ def unpack(packed, buffers):
 
 def data_of(html):
     """Find the JSON in a page."""
-    text = re.search(r'^start\("[\w-]+",(.*)\);$', html, re.M)[1]
-    return json.loads(text)
+    text = re.search(r"""^start\("[\w-]+",JSON.parse\('(.*)'\)\);$""", html, re.M)[1]
+    return json.loads(re.sub(r"\\(.)", r"\1", text))
 
 
 @given(st.lists(st.floats(allow_infinity=False) | st.integers(-(10**9), 10**9)))

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { alphabetical, childrenOf, markAncestors, placeAmongSiblings, seen, sorted } from "./tree.js";
+import { childrenOf, markAncestors, placeAmongSiblings, seen, sorted, sortedByText } from "./tree.js";
 
 // 0 ─ 1 ─ 2, 3 ; 4
 const parent = Int32Array.of(-1, 0, 1, 1, 0);
@@ -42,8 +42,11 @@ test("places among siblings count only those that are kept", () => {
   assert.deepEqual(placeAmongSiblings(children, 3, 1, Uint8Array.of(1, 1, 0, 1, 0)), [1, 1]);
 });
 
-test("texts are ranked by the alphabet", () => {
-  assert.deepEqual([...alphabetical(["b", "", "a"])], [2, 0, 1]);
+test("texts are sorted by the alphabet, inside each level", () => {
+  const codes = Int32Array.of(0, 1, 2, 3, 4);
+  const strings = ["root", "z", "q", "p", "a"];
+  const up = sortedByText(childrenOf(parent), codes, strings, false);
+  assert.deepEqual([...seen(up, all, null)], [0, 4, 1, 3, 2]);
 });
 
 test("a hundred thousand rows below each other are no problem", () => {

@@ -40,10 +40,17 @@ def output(view: "View", size: int) -> str:
 def _explorer(plain: str, payload: Payload) -> str:
     data = payload.to_json()
     name = f"nbprof-{sha256(data.encode()).hexdigest()[:12]}"
+    begin = f'start("{name}",JSON.parse({_literal(data)}));'
     return (
         f'<div data-nbprof="{name}">{plain}</div>\n<style>{style()}</style>\n'
-        f'<script type="module">\n{script()}start("{name}",{data});\n</script>'
+        f'<script type="module">\n{script()}{begin}\n</script>'
     )
+
+
+def _literal(data: str) -> str:
+    """Write JSON as a text of JavaScript, which browsers read faster than an object."""
+    escaped = data.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def write_view(view: "View", file: BinaryIO) -> None:

@@ -199,7 +199,7 @@ export function mount(host, payload, buffers, told = () => {}) {
   const explorer = new Explorer(new Data(payload, buffers), told);
   const before = host.offsetHeight;
   host.replaceChildren(explorer.element);
-  explorer.table.refreshColumns();
+  explorer.table.setWidths();
   explorer.table.grow(before - host.offsetHeight);
   host.dataset.nbprof = "explorer";
   return explorer;

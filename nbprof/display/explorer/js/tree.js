@@ -22,28 +22,53 @@ export function childrenOf(parent) {
 }
 
 /**
- * Sort the children of every row; what is not known comes last, equal ones keep their order.
+ * Sort the children of every row.
+ * @param {Children} children
+ * @param {(a: number, b: number) => number} compare
+ * @returns {Children}
+ */
+export function sortedWith({ start, list: before }, compare) {
+  const list = before.slice();
+  for (let place = 0; place < start.length - 1; place++) {
+    const end = start[place + 1];
+    if (end - start[place] > 1) list.subarray(start[place], end).sort(compare);
+  }
+  return { start, list };
+}
+
+/**
+ * Sort by numbers; what is not known comes last, equal ones keep their order.
  * @param {Children} children
  * @param {ArrayLike<number>} key
  * @param {boolean} descending
  * @returns {Children}
  */
 export function sorted(children, key, descending) {
-  const { start } = children;
-  const list = children.list.slice();
   const sign = descending ? -1 : 1;
-  /** @type {(a: number, b: number) => number} */
-  const compare = (a, b) => {
+  return sortedWith(children, (a, b) => {
     const x = key[a];
     const y = key[b];
     if (x === y) return a - b;
     if (x !== x) return y !== y ? a - b : 1;
     return y !== y ? -1 : sign * (x - y);
-  };
-  for (let place = 0; place < start.length - 1; place++) {
-    if (start[place + 1] - start[place] > 1) list.subarray(start[place], start[place + 1]).sort(compare);
-  }
-  return { start, list };
+  });
+}
+
+/**
+ * Sort by texts, in the order of the alphabet.
+ * @param {Children} children
+ * @param {ArrayLike<number>} codes
+ * @param {string[]} strings
+ * @param {boolean} descending
+ * @returns {Children}
+ */
+export function sortedByText(children, codes, strings, descending) {
+  const sign = descending ? -1 : 1;
+  return sortedWith(children, (a, b) => {
+    const x = strings[codes[a]];
+    const y = strings[codes[b]];
+    return x === y ? a - b : x < y ? -sign : sign;
+  });
 }
 
 /**
@@ -112,17 +137,4 @@ export function placeAmongSiblings({ start, list }, row, parent, kept) {
     if (list[i] === row) place = size;
   }
   return [place, size];
-}
-
-/**
- * Give the rank of each text in the order of the alphabet.
- * @param {string[]} strings
- * @returns {Float64Array}
- */
-export function alphabetical(strings) {
-  const order = Uint32Array.from(strings.keys());
-  order.sort((a, b) => (strings[a] < strings[b] ? -1 : strings[a] > strings[b] ? 1 : 0));
-  const rank = new Float64Array(strings.length);
-  order.forEach((text, place) => (rank[text] = place));
-  return rank;
 }

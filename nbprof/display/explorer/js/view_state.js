@@ -1,6 +1,7 @@
 /** What a user has done to one view: order, filters, open rows, shown columns, selection. */
 
-import { alphabetical, childrenOf, markAncestors, placeAmongSiblings, seen, sorted } from "./tree.js";
+import { childrenOf, markAncestors, placeAmongSiblings, seen } from "./tree.js";
+import { sorted, sortedByText } from "./tree.js";
 
 export const NAME = "name";
 const HOT = 0.5;
@@ -8,19 +9,6 @@ const AT_FIRST = 12;
 
 /** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./data.js").Column} Column */
-
-/** @type {WeakMap<string[], Float64Array>} */
-const ranks = new WeakMap();
-
-/**
- * @param {string[]} strings
- * @returns {Float64Array}
- */
-function ranksOf(strings) {
-  const known = ranks.get(strings) ?? alphabetical(strings);
-  ranks.set(strings, known);
-  return known;
-}
 
 export class ViewState {
   /** @param {Table} table */
@@ -120,20 +108,19 @@ export class ViewState {
    */
   setSort(key, descending) {
     this.sort = key === null ? null : { key, descending };
-    this.order = key === null ? this.children : sorted(this.children, this.keyOf(key), descending);
+    this.order = key === null ? this.children : this.inOrder(key, descending);
     this.refresh();
   }
 
   /**
    * @param {string} key
-   * @returns {Float64Array}
+   * @param {boolean} descending
    */
-  keyOf(key) {
-    const { table } = this;
+  inOrder(key, descending) {
+    const { table, children } = this;
     const column = key === NAME ? null : table.column(key);
-    if (column?.metric) return column.values;
-    const rank = ranksOf(table.strings);
-    return Float64Array.from(column ? column.values : table.nameCodes, (code) => rank[code]);
+    if (column?.metric) return sorted(children, column.values, descending);
+    return sortedByText(children, column?.values ?? table.nameCodes, table.strings, descending);
   }
 
   /**
