@@ -33,6 +33,10 @@ SMALL = profile(
     node("head/MatMul", "MatMul", micros=2_000_000, accelerator_micros=1_500_000, runs=1500),
     node("loss", "Sum", micros=0),
 )
+TIMED = replace(
+    SMALL, events=SMALL.events.assign(start_ns=range(0, 1000 * len(SMALL.events), 1000))
+)
+"""One event each µs."""
 TWO_STEPS = profile(*(node("a/b", "A", micros=4, step=step) for step in (0, 1)), steps=2)
 HOSTILE = profile(
     node("<script>alert(1)</script>", "</style></script><!--<img src=x onerror=alert(1)>", 3),
@@ -240,6 +244,27 @@ def test_a_profile_as_a_file_has_all_views_and_columns(tmp_path):
     assert not re.search(r"""(src|href)=|https?://|@import|url\(|fetch\(""", text)
 
 
+def test_the_timeline_has_every_run_where_there_is_room():
+    data = data_of(TIMED.op()._repr_mimebundle_()["text/html"])
+
+    assert data["timeline"]["events"] == data["timeline"]["of"] == len(TIMED.events)
+    assert set(data["timeline"]["metrics"]) >= {"micros", "bytes", "run_count"}
+    assert data_of(SMALL.op()._repr_mimebundle_()["text/html"])["timeline"] is None
+
+
+def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
+    nodes = [node(f"op{i}", "A", micros=i) for i in range(6000)]
+    many = profile(*nodes)
+    many = replace(many, events=many.events.assign(start_ns=range(6000)))
+
+    data = data_of(page.output(many.op(), 200_000))
+
+    kept = data["timeline"]["events"]
+    assert 200 <= kept < 6000
+    assert data["timeline"]["metrics"] == {}
+    assert f"timeline {kept:,} of 6,000 op runs" in data["complete"]
+
+
 def test_too_little_room_for_a_view_gives_nothing():
     assert within(SMALL.op(), 100) is None
 
@@ -286,7 +311,14 @@ def scripts(tmp_path_factory):
     ways = {"micros": format_micros, "bytes": format_bytes, "count": format_count}
     texts = {name: [[one, write(one)] for one in numbers] for name, write in ways.items()}
     (folder / "numbers.json").write_text(json.dumps(texts))
-    view = SMALL.scope(select="micros,bytes,occurrence,op_types")
+    view = TIMED.scope(select="micros,bytes,occurrence,op_types")
+    later = replace(TIMED, events=TIMED.events[3:].reset_index(drop=True))
+    frames = {name: later.view(name).frame for name in ("op", "scope", "graph")}
+    expected = {
+        name: dict(zip(frame["name"], frame.get("total_micros", frame["micros"]), strict=True))
+        for name, frame in frames.items()
+    }
+    (folder / "later.json").write_text(json.dumps(expected))
     (folder / "scope.json").write_text(whole(view, all_views(view)).to_json())
     return folder
 

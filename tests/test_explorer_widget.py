@@ -31,8 +31,10 @@ def test_the_selection_is_rows_of_the_frame_of_the_view_that_is_shown(view):
     assert list(explorer.selection.columns) == list(view.frame.columns)
     assert len(explorer.selection) == 0
 
-    explorer.chosen = {"view": 0, "rows": [0, 2], "line": "%tfprof op"}
+    assert explorer.time_range is None
+    explorer.chosen = {"view": 0, "rows": [0, 2], "line": "%tfprof op", "range": [1, 2.5]}
 
+    assert explorer.time_range == (1, 2.5)
     assert list(explorer.selection["name"]) == ["MatMul", "Sum"]
     assert explorer.line == "%tfprof op"
 

@@ -2,6 +2,7 @@
 
 import csv
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,16 @@ from lab import browser
 
 pytestmark = pytest.mark.browser
 
-SMALL = profile(
+UNTIMED = profile(
     node("dense/MatMul", "MatMul", micros=1234.5, runs=3, size=1_048_576),
     node("dense/BiasAdd", "BiasAdd", micros=10.25, runs=3),
     node("head/MatMul", "MatMul", micros=2_000_000, runs=15),
     node("loss", "Sum", micros=0.5),
     *(node(f"many/scope{i % 30}/op{i}", "Many", micros=1 + i) for i in range(900)),
     notes=("one thing was not recorded",),
+)
+SMALL = replace(
+    UNTIMED, events=UNTIMED.events.assign(start_ns=range(0, 1000 * len(UNTIMED.events), 1000))
 )
 HOSTILE = profile(
     node("<script>window.bad = 1</script>", "</style></script><img src=x onerror=bad()>", 3),
@@ -57,7 +61,7 @@ class Explorer:
 
     @property
     def status(self):
-        return self.page.locator(".nbx-status").inner_text()
+        return self.page.locator(".nbx-status").first.inner_text()
 
     def button(self, name):
         return self.page.get_by_role("button", name=name, exact=True)
@@ -215,7 +219,7 @@ def test_selected_rows_are_copied_and_shown_rows_saved(opened):
 
 
 def test_the_flame_and_the_table_select_in_each_other(opened):
-    canvas = opened.page.locator("canvas")
+    canvas = opened.page.locator("canvas").nth(1)
     box = canvas.bounding_box()
     opened.page.mouse.click(box["x"] + 40, box["y"] + 50)
 
@@ -228,7 +232,48 @@ def test_the_flame_and_the_table_select_in_each_other(opened):
     opened.keys("Control+Home", "z")
     assert opened.page.locator(".nbx-crumbs button").count() == 0
     opened.page.mouse.move(box["x"] + 40, box["y"] + 30)
-    assert "head: 2.00sec" in opened.page.locator(".nbx-tip").inner_text()
+    assert "head: 2.00sec" in opened.page.locator(".nbx-tip").nth(1).inner_text()
+
+
+def test_a_stretch_of_time_restricts_the_table(opened):
+    box = opened.page.locator("canvas").first.bounding_box()
+    opened.page.mouse.move(box["x"] + 600, box["y"] + 25)
+    opened.page.mouse.down()
+    opened.page.mouse.move(box["x"] + 1100, box["y"] + 25, steps=4)
+    opened.page.mouse.up()
+    assert "the table shows what began from" in opened.page.locator(".nbx-flame").first.inner_text()
+    before = opened.names
+
+    opened.button("op").click()
+    restricted = opened.names
+    opened.button("Whole time").click()
+    assert opened.names == ["MatMul", "Many", "BiasAdd", "Sum"]
+    assert restricted != opened.names
+    opened.button("scope").click()
+    assert opened.names != before
+
+
+def test_the_timeline_zooms_and_moves_by_keys_and_wheel(opened):
+    canvas = opened.page.locator("canvas").first
+    canvas.focus()
+    before = canvas.screenshot()
+    opened.page.keyboard.press("+")
+    zoomed = canvas.screenshot()
+    opened.page.keyboard.press("ArrowRight")
+    moved = canvas.screenshot()
+    opened.page.keyboard.press("Home")
+
+    assert len({before, zoomed, moved}) == 3
+    assert canvas.screenshot() == before
+    box = canvas.bounding_box()
+    opened.page.mouse.move(box["x"] + 300, box["y"] + 30)
+    opened.page.mouse.wheel(0, -100)
+    opened.page.wait_for_timeout(100)
+    assert canvas.screenshot() != before
+    opened.page.keyboard.press("Enter")
+    assert opened.button("Whole time").is_visible()
+    opened.page.keyboard.press("Escape")
+    assert not opened.button("Whole time").is_visible()
 
 
 def test_only_the_rows_in_sight_are_elements(opened):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbprof.columns import COLUMNS
 from nbprof.display.explorer.packing import Store, heaviest, pack
+from nbprof.display.explorer.timeline import has_timeline, pack_timeline
 from nbprof.display.text import DOC
 from nbprof.errors import NbprofError
 
@@ -22,6 +23,9 @@ MOST_EVENTS = 300_000
 """A profile of more has its other views made only where they are asked for."""
 BYTES_A_ROW = 30
 """A row takes more than this."""
+BYTES_AN_EVENT = 14
+LEAST_EVENTS = 200
+"""A timeline with room for fewer is left out."""
 LEAST_ROWS = 20
 """A view of which fewer rows have room is left out."""
 FIRST_SHARE = 0.5
@@ -79,11 +83,20 @@ def all_views(view: "View") -> "list[View]":
     return [*sums, *(average for one in sums for average in average_of(one))]
 
 
-def whole(view: "View", views: "Sequence[View]", panels: Sequence[str] = ("flame",)) -> Payload:
+def whole(
+    view: "View", views: "Sequence[View]", panels: Sequence[str] = ("flame", "timeline")
+) -> Payload:
     """Take all rows of all views; begin with the first."""
     store = Store()
     packed = [pack(one, store) for one in views]
-    return _payload(view, packed, store, panels, ())
+    timeline = None
+    if view.profile is not None and has_timeline(view.profile):
+        timeline = pack_timeline(view.profile, store, _metrics(view))
+    return _payload(view, packed, store, panels, (), timeline)
+
+
+def _metrics(view: "View") -> tuple[str, ...]:
+    return tuple(metric for column in view.columns for metric in column.metrics)
 
 
 def within(view: "View", room: int) -> Payload | None:
@@ -97,10 +110,11 @@ def within(view: "View", room: int) -> Payload | None:
     def left() -> int:
         # What is left out must be said, too; all names are as much as can be said.
         said = [one["name"] for one in packed.values()] + list(NAMES) * 2
-        there = _payload(view, list(packed.values()), store, (), said)
+        there = _payload(view, list(packed.values()), store, (), said, timeline)
         return room - len(there.to_json())
 
     share = FIRST_SHARE if beside else 1.0
+    timeline = None
     for group in ([0], range(1, 1 + len(beside)), range(1 + len(beside), len(everything))):
         # The small ones first: what they do not need is for the others.
         waiting = sorted(group, key=lambda place: len(everything[place].frame))
@@ -110,13 +124,33 @@ def within(view: "View", room: int) -> Payload | None:
             if count >= min(LEAST_ROWS, len(one.frame)):
                 packed[place] = pack(one, store, heaviest(one, count))
         share = 1.0
+        if timeline is None and len(packed) > 1:
+            timeline = _timeline_within(view, store, left())
     if 0 not in packed:
         return None
     left_out = [_title(one) for place, one in enumerate(everything) if place not in packed]
     if view.profile is not None and not beside:
         left_out = ["the other views"]
     order = sorted(packed, key=lambda place: (place > len(beside), _place(everything[place])))
-    return _payload(view, [packed[place] for place in order], store, (), left_out)
+    if timeline is None and has_timeline(view.profile):
+        left_out.append("the timeline")
+    return _payload(view, [packed[place] for place in order], store, (), left_out, timeline)
+
+
+def _timeline_within(view: "View", store: Store, room: int) -> dict[str, Any] | None:
+    """Pack the timeline, with the longest events where there is no room for all."""
+    profile = view.profile
+    if profile is None or not has_timeline(profile):
+        return None
+    before = _size(store, [])
+    most = min(len(profile.events), room // BYTES_AN_EVENT)
+    while most >= min(LEAST_EVENTS, len(profile.events)):
+        grown = store.copy()
+        made = pack_timeline(profile, grown, _metrics(view), most)
+        if _size(grown, [made]) - before <= room:
+            return pack_timeline(profile, store, _metrics(view), most)
+        most = int(most * 0.7)
+    return None
 
 
 def _place(view: "View") -> int:
@@ -158,17 +192,19 @@ def _payload(
     store: Store,
     panels: Sequence[str],
     left_out: Sequence[str],
+    timeline: dict[str, Any] | None = None,
 ) -> Payload:
     described = {
         "headline": view.headline,
         "notes": list(view.notes),
         "left_out": list(left_out),
-        "complete": _complete(packed, left_out),
+        "complete": _complete(packed, left_out, timeline),
         "open": list(panels),
         "first": _first(view, packed),
         "help": _help(packed),
         "views": packed,
         "strings": store.strings,
+        "timeline": timeline,
     }
     return Payload(described, store.buffers)
 
@@ -186,13 +222,17 @@ def _first(view: "View", packed: list[dict[str, Any]]) -> int:
     return found.index(wanted) if wanted in found else 0
 
 
-def _complete(packed: list[dict[str, Any]], left_out: Sequence[str]) -> str:
+def _complete(
+    packed: list[dict[str, Any]], left_out: Sequence[str], timeline: dict[str, Any] | None
+) -> str:
     """Say what is not there and where it is."""
     cut = [
         f"{one['name']}{' per step' if one['per_step'] else ''} {one['rows']:,} of {one['of']:,}"
         for one in packed
         if one["rows"] < one["of"]
     ]
+    if timeline and timeline["events"] < timeline["of"]:
+        cut.append(f"timeline {timeline['events']:,} of {timeline['of']:,} op runs")
     said = []
     if cut:
         said.append(f"the heaviest rows are here ({', '.join(cut)})")

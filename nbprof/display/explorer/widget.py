@@ -31,11 +31,11 @@ class Explorer(anywidget.AnyWidget):
     buffers = traitlets.List(traitlets.Bytes()).tag(sync=True)
     """The columns that it points into."""
     chosen = traitlets.Dict().tag(sync=True)
-    """What the browser tells: the place of the `view` that is shown, `rows` and `line`."""
+    """What the browser tells: the place of the `view` that is shown, `rows`, `line`, `range`."""
 
     def __init__(self, view: "View", **settings: Any) -> None:
         self._views = all_views(view)
-        payload = whole(view, self._views)
+        payload = whole(view, self._views, ("flame",))
         super().__init__(
             data=payload.to_json(buffers=False),
             buffers=payload.buffers,
@@ -55,6 +55,12 @@ class Explorer(anywidget.AnyWidget):
     def selection(self) -> Frame:
         """The selected rows of the frame of the view that is shown."""
         return self.view.frame.iloc[self.chosen["rows"]]
+
+    @property
+    def time_range(self) -> tuple[float, float] | None:
+        """The stretch of time that is chosen, in µs from the cell's start, or None."""
+        chosen = self.chosen.get("range")
+        return (chosen[0], chosen[1]) if chosen else None
 
     @property
     def line(self) -> str:

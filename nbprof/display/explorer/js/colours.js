@@ -23,7 +23,7 @@ function heat(part) {
 }
 
 /** @param {number} place */
-function kindColour(place) {
+export function kindColour(place) {
   return PALETTE[Math.min(place, PALETTE.length - 1)];
 }
 
@@ -82,7 +82,7 @@ function byLabel(name, key) {
  * @param {string[]} texts
  * @returns {[string, string][]}
  */
-function named(texts) {
+export function named(texts) {
   const most = PALETTE.length - 1;
   /** @type {[string, string][]} */
   const shown = texts.slice(0, most).map((text, place) => [kindColour(place), text]);
@@ -122,12 +122,11 @@ export const COLOURINGS = [
 ];
 
 /**
- * @param {Colouring} colouring
- * @param {Table} table
+ * @param {[string, string][]} colours and what they mean
  * @returns {HTMLElement[]}
  */
-export function legendOf(colouring, table) {
-  return colouring.legend(table).map(([colour, text]) => {
+export function swatches(colours) {
+  return colours.map(([colour, text]) => {
     const patch = element("i", { "aria-hidden": "true" });
     patch.style.background = colour;
     return element("span", {}, patch, text);

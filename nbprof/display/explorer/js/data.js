@@ -11,7 +11,8 @@
  *   options: Record<string, string>}} PackedView
  * @typedef {{headline: string, notes: string[], left_out: string[], strings: string[],
  *   views: PackedView[], first: number, buffers: string[], open: string[], complete: string,
- *   help: Record<string, string>}} Payload
+ *   help: Record<string, string>,
+ *   timeline: import("./timeline_data.js").PackedTimeline | null}} Payload
  */
 
 const ARRAYS = { i8: Int8Array, i16: Int16Array, i32: Int32Array, f64: Float64Array };
@@ -65,19 +66,43 @@ export class Column {
     this.help = help;
     this.role = packed.role;
     this.unit = packed.unit;
-    this.whole = packed.whole ?? null;
+    this.wholeShipped = packed.whole ?? null;
     this.brought = packed.brought;
     this.place = packed.data.buffer;
+    /** @type {number | null} */
+    this.wholeRanged = null;
     /** @type {() => Float64Array} */
     this.read = () => numbers(packed.data, buffers);
     /** @type {Float64Array | null} */
     this.known = null;
+    /** @type {Float64Array | null} */
+    this.ranged = null;
   }
 
   /** @returns {Float64Array} the numbers, or for a label the entries of the dictionary */
   get values() {
+    return this.ranged ?? this.shipped;
+  }
+
+  /** @returns {Float64Array} the numbers of all the time */
+  get shipped() {
     this.known ??= this.read();
     return this.known;
+  }
+
+  /** @returns {number | null} what 100 % is */
+  get whole() {
+    return this.wholeShipped === null ? null : this.wholeRanged ?? this.wholeShipped;
+  }
+
+  /**
+   * Show other numbers, those of a stretch of time; null: the shipped ones again.
+   * @param {Float64Array | null} values
+   * @param {number} [whole]
+   */
+  setRange(values, whole) {
+    this.ranged = values;
+    this.wholeRanged = values && whole ? whole : null;
   }
 }
 

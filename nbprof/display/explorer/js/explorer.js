@@ -5,11 +5,17 @@ import { button, element } from "./dom.js";
 import { Flame } from "./flame.js";
 import { TreeTable } from "./table.js";
 import { asTable, magicLine } from "./texts.js";
+import { Timeline } from "./timeline.js";
+import { Events, restrict } from "./timeline_data.js";
 import { Toolbar } from "./toolbar.js";
+import { format } from "./units.js";
 import { ViewState } from "./view_state.js";
 
 /** @typedef {import("./data.js").Payload} Payload */
-/** @typedef {{view: number, rows: number[], line: string}} Selection */
+/**
+ * @typedef {{view: number, rows: number[], line: string, range: [number, number] | null}} Selection
+ * @typedef {{element: HTMLElement, draw: () => void}} Panel
+ */
 
 const TRIES = 50;
 const PAUSE = 100;
@@ -17,10 +23,14 @@ const PAUSE = 100;
 class Explorer {
   /**
    * @param {Data} data
+   * @param {Events | null} events
    * @param {(selection: Selection) => void} told
    */
-  constructor(data, told) {
+  constructor(data, events, told) {
     this.data = data;
+    this.events = events;
+    /** @type {[number, number] | null} */
+    this.range = null;
     this.told = told;
     this.place = data.first;
     /** @type {(ViewState | undefined)[]} */
@@ -47,13 +57,16 @@ class Explorer {
       saveRows: () => this.saveRows(),
       copyLine: () => this.copy(magicLine(this.state), "the line is copied"),
     });
+    this.timeline = events && this.newTimeline(events);
     this.panelButton("Flame", this.flame);
+    if (this.timeline) this.panelButton("Timeline", this.timeline);
     this.element = element(
       "div",
       { class: "nbx", "data-lm-suppress-shortcuts": "true", "data-jp-suppress-context-menu": "" },
       element("p", { class: "nbx-line" }, data.headline),
       ...data.notes.map((note) => element("p", { class: "nbx-line nbx-note" }, `note: ${note}`)),
-      ...[this.toolbar.element, this.flame.element, this.table.grid],
+      ...[this.toolbar.element, ...(this.timeline ? [this.timeline.element] : [])],
+      ...[this.flame.element, this.table.grid],
       ...(data.complete ? [element("p", { class: "nbx-line nbx-note" }, data.complete)] : []),
     );
     this.element.addEventListener("keydown", (event) => this.key(event));
@@ -67,7 +80,7 @@ class Explorer {
 
   /**
    * @param {string} name
-   * @param {Flame} panel
+   * @param {Panel} panel
    */
   panelButton(name, panel) {
     const shown = this.data.open.includes(name.toLowerCase());
@@ -81,9 +94,40 @@ class Explorer {
     this.toolbar.panels.append(made);
   }
 
+  /**
+   * @param {Events} events
+   * @returns {Timeline}
+   */
+  newTimeline(events) {
+    return new Timeline(events, {
+      range: (range) => {
+        this.range = range;
+        this.show(this.place);
+      },
+      event: (event) => {
+        const row = events.rowsIn(this.state.table)?.[event] ?? -1;
+        if (row >= 0) this.chosen(row);
+      },
+    });
+  }
+
+  /** Show the numbers of the chosen stretch of time, where the view can be added up for it. */
+  applyRange() {
+    const { events, timeline, state, range } = this;
+    if (!events || !timeline) return;
+    state.setRange(restrict(events, state.table, range));
+    if (!range) timeline.tell("");
+    else {
+      const ends = range.map((micros) => format(Math.round(micros), "micros")).join(" to ");
+      const cannot = `the ${state.table.name} view cannot be cut to what began`;
+      timeline.tell(`${state.inRange ? "the table shows what began" : cannot} from ${ends}`);
+    }
+  }
+
   /** @param {number} place */
   show(place) {
     this.place = place;
+    this.applyRange();
     this.table.show(this.state);
     this.toolbar.show(place, this.state);
     this.flame.show(this.state);
@@ -131,6 +175,7 @@ class Explorer {
       view: this.place,
       rows: frameRows ? rows.map((row) => frameRows[row]) : rows,
       line: magicLine(this.state),
+      range: this.range,
     });
   }
 
@@ -182,6 +227,7 @@ class Explorer {
   close() {
     this.table.close();
     this.flame.close();
+    this.timeline?.close();
     this.element.remove();
     this.states = [];
   }
@@ -196,7 +242,9 @@ class Explorer {
  * @returns {Explorer}
  */
 export function mount(host, payload, buffers, told = () => {}) {
-  const explorer = new Explorer(new Data(payload, buffers), told);
+  const { timeline, strings } = payload;
+  const events = timeline && new Events(timeline, strings, buffers);
+  const explorer = new Explorer(new Data(payload, buffers), events, told);
   const before = host.offsetHeight;
   host.replaceChildren(explorer.element);
   explorer.table.setWidths();

@@ -1,7 +1,7 @@
 /** The flame (icicle): the tree as widths, on a canvas; a click zooms and selects. */
 
 import { button, element } from "./dom.js";
-import { COLOURINGS, legendOf } from "./colours.js";
+import { COLOURINGS, swatches } from "./colours.js";
 import { blockAt, layOut } from "./flame_layout.js";
 import { sorted } from "./tree.js";
 import { format, share } from "./units.js";
@@ -111,7 +111,7 @@ export class Flame {
     const levels = this.blocks.reduce((most, block) => Math.max(most, block.depth + 1), 1);
     this.paint(width, Math.min(levels, MOST_LEVELS) * LEVEL, column);
     const colouring = COLOURINGS.find(({ name }) => name === this.colour.value) ?? COLOURINGS[0];
-    this.legend.replaceChildren(...legendOf(colouring, table));
+    this.legend.replaceChildren(...swatches(colouring.legend(table)));
   }
 
   /**

@@ -29,6 +29,8 @@ export class ViewState {
     this.kept = null;
     /** @type {Uint8Array | null} */
     this.unfolded = null;
+    /** @type {Uint8Array | null} the rows that ran in the chosen stretch of time */
+    this.inRange = null;
     this.hidden = new Set(this.silent());
     /** @type {Set<number>} */
     this.selected = new Set();
@@ -155,13 +157,27 @@ export class ViewState {
     this.filter(this.regex ? new RegExp(this.search, "i") : null);
   }
 
+  /**
+   * Keep the rows that ran in a stretch of time, heaviest in it first; null: all rows again.
+   * @param {Uint8Array | null} ran
+   */
+  setRange(ran) {
+    this.inRange = ran;
+    const main = ran && this.main;
+    if (this.sort) this.order = this.inOrder(this.sort.key, this.sort.descending);
+    else this.order = main ? this.inOrder(main.key, true) : this.children;
+    this.filter(this.regex ? new RegExp(this.search, "i") : null);
+  }
+
   /** @param {RegExp | null} pattern */
   filter(pattern) {
     const { table, search, minimum } = this;
     this.matching = this.kept = this.unfolded = null;
     if (search) this.matching = this.match(pattern);
-    if (this.matching || minimum) {
+    if (this.matching || minimum || this.inRange) {
       const kept = this.matching?.slice() ?? new Uint8Array(table.rows).fill(1);
+      const ran = this.inRange;
+      if (ran) for (let row = 0; row < kept.length; row++) kept[row] &= ran[row];
       const values = minimum && table.column(minimum.key)?.values;
       if (values && minimum) {
         // What is not known is not hidden.
