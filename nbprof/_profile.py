@@ -357,6 +357,14 @@ class Profile:
         with whole_file.whole_file(path) as file:
             own_file.write_profile(self, file)
 
+    def to_html(self, path: "str | os.PathLike[str]") -> None:
+        """Write the whole explorer, all views, into one file that needs nothing else."""
+        from nbprof.display.explorer import page
+        from nbprof.export import whole_file
+
+        with whole_file.whole_file(path) as file:
+            page.write_profile(self, file)
+
     def export(self, path: "str | os.PathLike[str]") -> None:
         """Write the profile for another program, by suffix.
 

@@ -24,7 +24,6 @@ COMMANDS = {
 WORDS = (*VIEWS, *COMMANDS)
 """What a line may begin with."""
 RESET = "reset"
-NOT_YET = ("explore",)
 OWN_FLAGS = {
     "o": ("NAME", "bind the View to this name and still show it"),
     "q": ("", "show nothing"),
@@ -32,6 +31,10 @@ OWN_FLAGS = {
     "from": (
         "PATH",
         "view a trace, a run's folder, a logdir, nbprof's or tfprof's file, not the last profile",
+    ),
+    "explore": (
+        "",
+        "show the live explorer, a widget with all rows; NAME.explore() is the same one",
     ),
     "preset": ("NAME", f"start from options by name: {', '.join(PRESETS)}"),
     "limit": ("SECONDS", "end tracing after so long while the cell runs on; 60 if not given"),
@@ -57,6 +60,7 @@ class Request:
     source: str | None
     light: bool
     limit: float | None
+    explore: bool = False
 
 
 def parse_line(line: str, kept: Mapping[str, str] | None = None) -> Request:
@@ -77,8 +81,8 @@ def parse_line(line: str, kept: Mapping[str, str] | None = None) -> Request:
     own = {flag: given.pop(flag) for flag in OWN_FLAGS if flag in given and flag != "preset"}
     if word == SET and own:
         raise NbprofError(f"-{next(iter(own))} is for one line, and set keeps options of views.")
-    if word == ADVISE and given:
-        raise NbprofError(f"advise has no options of views, so no -{next(iter(given))}.")
+    if word == ADVISE and (given or "explore" in own):
+        raise NbprofError(f"advise has no options of views, so no -{next(iter(given), 'explore')}.")
     earlier = dict(kept or {})
     for name in preset(given["preset"]) if "preset" in given else ():
         earlier.pop(name, None)
@@ -95,6 +99,7 @@ def parse_line(line: str, kept: Mapping[str, str] | None = None) -> Request:
         own.get("from"),
         "light" in own,
         _check_limit(own.get("limit")),
+        "explore" in own,
     )
 
 
@@ -133,14 +138,10 @@ def _check_flag(name: str) -> None:
         return
     if name in ("help", "h"):
         raise NbprofError(f"%{MAGIC} help prints the help.")
-    if name in NOT_YET:
-        raise NbprofError(f"nbprof does not have -{name} yet; {_known()}")
     raise NbprofError(f"there is no option -{name}; {suggest(name, (*OWN_FLAGS, *OPTIONS))}")
 
 
 def _check_word(word: str) -> str:
-    if word in NOT_YET:
-        raise NbprofError(f"nbprof does not have {word!r} yet; there is {', '.join(WORDS)}.")
     if word not in WORDS:
         raise NbprofError(f"there is no view {word!r}; there is {', '.join(WORDS)}.")
     return word

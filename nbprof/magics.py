@@ -114,7 +114,7 @@ class NbprofMagics(Magics):
         if request.name:
             self.shell.user_ns[request.name] = view
         if not request.quiet and request.options.output.kind == "stdout":
-            display(view)
+            display(view.explore() if request.explore else view)
         for path in () if request.quiet else view.written:
             sys.stdout.write(f"{path} is written.\n")
         if request.text_file:

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 import pytest
 from by_hand import node, profile
 
+from nbprof.display import html
 from nbprof.display.html import MAX_ROWS
 from nbprof.display.text import MAX_ROWS as TEXT_ROWS
 
@@ -24,8 +25,11 @@ HOSTILE = profile(
 class Page(HTMLParser):
     def __init__(self, html):
         super().__init__()
-        self.tags, self.rows, self.attributes = [], [], []
+        self.tags, self.ends, self.rows, self.attributes = [], [], [], []
         self.feed(html)
+
+    def handle_endtag(self, tag):
+        self.ends.append(tag)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
@@ -47,7 +51,7 @@ def test_the_text_report_looks_as_tfprof_printed_it(golden, view):
 
 @pytest.mark.parametrize("view", ["op", "scope"])
 def test_the_html_report_is_a_plain_table(golden, view):
-    golden.check(f"{view}.html", SMALL.view(view)._repr_mimebundle_()["text/html"])
+    golden.check(f"{view}.html", html.report(SMALL.view(view)))
 
 
 def test_bytes_that_are_zero_have_no_share_as_in_tfprof():
@@ -86,14 +90,21 @@ def test_the_header_says_what_was_profiled_and_what_it_cost():
 
 def test_html_and_text_show_the_same_rows_in_the_same_order():
     view = SMALL.scope()
-    page = Page(view._repr_mimebundle_()["text/html"])
+    page = Page(html.report(view))
 
     shown = [row[0].strip("\xa0") for row in page.rows[1:]]
     assert shown == [name.rpartition("/")[2] for name in view.frame["name"]]
 
 
-def test_html_runs_no_script_and_loads_nothing():
-    page = Page(SMALL.scope()._repr_mimebundle_()["text/html"])
+def test_the_tree_folds_without_a_script():
+    page = Page(html.report(SMALL.scope()))
+
+    assert page.tags.count("details") == page.ends.count("details") == 4
+    assert "details" not in Page(html.report(SMALL.op())).tags
+
+
+def test_the_plain_report_runs_no_script_and_loads_nothing():
+    page = Page(html.report(SMALL.scope()))
 
     assert not {"script", "link", "img", "iframe"} & set(page.tags)
     assert not {"src", "href", "onclick"} & set(page.attributes)
@@ -101,22 +112,23 @@ def test_html_runs_no_script_and_loads_nothing():
 
 @pytest.mark.parametrize("view", ["op", "scope"])
 def test_names_and_notes_cannot_break_out_of_the_html(view):
-    html = HOSTILE.view(view)._repr_mimebundle_()["text/html"]
-    page = Page(html)
+    output = HOSTILE.view(view)._repr_mimebundle_()["text/html"]
+    page = Page(output)
 
-    assert not {"script", "img"} & set(page.tags)
+    assert page.tags.count("script") == page.ends.count("script") == 1
+    assert "img" not in page.tags
     assert "onerror" not in page.attributes
-    assert html.count("<style>") == html.count("</style>") == 1
-    assert "&lt;b&gt;bold&lt;/b&gt; &amp; &quot;quoted&quot;" in html
+    assert output.count("<style>") == output.count("</style>") == 2
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; &quot;quoted&quot;" in output
 
 
 def test_a_long_table_says_how_many_rows_it_left_out():
     many = profile(*(node(f"n{i}", f"Op{i}", micros=1) for i in range(MAX_ROWS + 7)))
 
-    html = many.op(max_depth=1000)._repr_mimebundle_()["text/html"]
+    report = html.report(many.op(max_depth=1000))
 
-    assert html.count("<tr>") == MAX_ROWS + 1
-    assert "and 7 more rows" in html
+    assert report.count("<tr>") == MAX_ROWS + 1
+    assert "and 7 more rows" in report
 
 
 def test_a_very_long_report_is_cut_where_it_is_displayed_but_not_in_its_text():

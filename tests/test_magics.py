@@ -60,7 +60,7 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
     [
         ("-orderby micros", "there is no option -orderby; did you mean -order_by?"),
         ("ops", "there is no view 'ops'; there is op, scope, graph, code, layer, advise, set"),
-        ("explore", "nbprof does not have 'explore' yet; there is op, scope, graph, code, layer"),
+        ("advise -explore", "advise has no options of views, so no -explore."),
         ("set -q", "-q is for one line, and set keeps options of views."),
         ("advise -max_depth 3", "advise has no options of views, so no -max_depth."),
         ("-preset fast", "-preset takes one of trainable_variables_parameter"),
@@ -75,7 +75,7 @@ def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
         ("--help", "%tfprof help prints the help."),
         ("-q=1", "-q takes no value."),
         ("-light=1", "-light takes no value."),
-        ("-explore", "nbprof does not have -explore yet"),
+        ("-explore=1", "-explore takes no value."),
         ("op extra", "'extra' stands where an option was expected"),
         ("-x", "there is no option -x"),
         ("-", "'-' stands where an option was expected"),

@@ -36,6 +36,8 @@ MAY_IMPORT = {
 }
 LATE_DOORS = {
     *(("views", "display"), ("views", "display.text")),
+    *(("views", f"display.explorer.{file}") for file in ("page", "widget")),
+    ("_profile", "display.explorer.page"),
     *(("views", f"export.{file}") for file in ("table", "parquet", "whole_file")),
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
     ("views", "display.plots.bars"),
@@ -52,7 +54,7 @@ OUTSIDERS = {
     "IPython": {"magics", "cell", "__init__"},
     "pandas": {"ingest", "views", "export", "_profile"},
     "matplotlib": {"display"},
-    "anywidget": {"display"},
+    **{name: {"display"} for name in ("anywidget", "ipywidgets", "traitlets")},
     "psutil": {"capture"},
     "pyarrow": {"export"},
     **{name: {"files"} for name in ("dask", "distributed", "fsspec")},

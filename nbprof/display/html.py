@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nbprof.columns import Column
     from nbprof.views.view import View
 
+FULL_NAMES = ("code", "graph")
+"""Below a scope its name goes without saying; below a line, or a node's user, nothing does."""
 MAX_ROWS = 100
 MAX_SHAPES = 8
 
@@ -26,20 +28,24 @@ STYLE = """<style>
 .nbprof table{table-layout:auto;border-collapse:separate;border-spacing:0;margin:0}
 .nbprof th,.nbprof td{padding:.15em .7em;text-align:right;
  border-bottom:1px solid rgba(128,128,128,.25)}
-.nbprof td{white-space:nowrap;font-variant-numeric:tabular-nums}
+.nbprof td{white-space:nowrap;font-variant-numeric:tabular-nums;
+ background:linear-gradient(to right,rgba(66,133,244,.28) var(--p,0),transparent 0)}
 .nbprof th{position:sticky;top:0;z-index:1;vertical-align:bottom;white-space:normal;max-width:9em;
  color:var(--jp-content-font-color1,var(--vscode-editor-foreground,CanvasText));
  background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))}
 .nbprof th:first-child,.nbprof td:first-child{text-align:left;min-width:16em}
 .nbprof small{opacity:.65}
+.nbprof details details{margin-left:1.2em}
+.nbprof details p{margin-left:2.2em}
+.nbprof summary{cursor:pointer}
 .nbprof td code{display:inline-block;max-width:24em;overflow:hidden;text-overflow:ellipsis;
  white-space:nowrap!important;vertical-align:bottom}
 </style>"""
 
 
-def report(view: "View") -> str:
-    """Write the report as one HTML fragment."""
-    rows = list(tree_records(view, MAX_ROWS))
+def report(view: "View", most: int = MAX_ROWS) -> str:
+    """Write the report as one HTML fragment, with the first rows."""
+    rows = list(tree_records(view, most))
     lines = [
         f'<div class="nbprof">{STYLE}',
         f"<p><b>{escape(view.name)}</b>, {len(view.frame):,} rows · {escape(view.headline)}</p>",
@@ -50,14 +56,44 @@ def report(view: "View") -> str:
         "</tr></thead><tbody>",
         *(_row(view, row) for row in rows),
         "</tbody></table></div>",
+        *_tree(view, rows),
     ]
     hidden = len(view.frame) - len(rows)
     if hidden:
         lines.append(
-            f"<p>… and {hidden:,} more rows: <code>-o NAME</code> keeps the View, and its "
-            "<code>frame</code> has them all.</p>"
+            f"<p>… and {hidden:,} more rows: <code>-o NAME</code> keeps the View, its "
+            "<code>frame</code> has them all, <code>explore()</code> shows them.</p>"
         )
     return "\n".join([*lines, "</div>"])
+
+
+def _tree(view: "View", rows: list[dict[Any, Any]]) -> Iterator[str]:
+    """Write the same rows as nested `<details>`, which fold without a script."""
+    column = _leading(view)
+    if not view.is_tree or column is None or len(rows) < 2:
+        return
+    yield f"<details><summary>the same as a tree, by {escape(title(view, column))}</summary>"
+    depths = [row["depth"] for row in rows]
+    for row, below in zip(rows, [*depths[1:], 0], strict=True):
+        number = column.format(row[f"total_{column.metrics[0]}"])
+        text = f"{escape(_short(view, row))} <small>{number}</small>"
+        if below > row["depth"]:
+            yield f"<details{'' if row['depth'] else ' open'}><summary>{text}</summary>"
+        else:
+            yield f"<p>{text}</p>{'</details>' * (row['depth'] - below)}"
+    yield "</details>"
+
+
+def _leading(view: "View") -> "Column | None":
+    """Find the column by which the rows are ordered, or the first that has numbers."""
+    numbers = [column for column in view.columns if column.metrics]
+    ordering = [column for column in numbers if column.name == view.options.order_by]
+    return next(iter(ordering + numbers), None)
+
+
+def _short(view: "View", row: dict[Any, Any]) -> str:
+    name: str = row["name"]
+    return name if view.name in FULL_NAMES else name.rpartition("/")[2]
 
 
 def _header(view: "View") -> Iterator[str]:
@@ -75,11 +111,9 @@ def _row(view: "View", row: dict[Any, Any]) -> str:
     tops = view.frame.iloc[0]
     cells = (_tree_cell(column, row, tops) for column in view.columns)
     indent = "&nbsp;" * 4 * row["depth"]
-    # Below a scope its name goes without saying; below a line, or a node's user, nothing does.
-    short = row["name"] if view.name in ("code", "graph") else row["name"].rpartition("/")[2]
     beside = f" <small><code>{escape(row['source'])}</code></small>" if row.get("source") else ""
     beside += f" <small>{escape(row['kind'])}</small>" if row.get("kind") else ""
-    name = f"{indent}{escape(short)}{beside}"
+    name = f"{indent}{escape(_short(view, row))}{beside}"
     return f'<tr><td title="{escape(row["name"])}">{name}</td>{"".join(cells)}</tr>'
 
 
@@ -124,5 +158,4 @@ def _bar(number: str, percent: float) -> str:
     """Put a number into a cell with a bar behind it; nothing is drawn for next to nothing."""
     if not percent >= 0.05:
         return f"<td>{number}</td>"
-    tint = f"linear-gradient(to right,rgba(66,133,244,.28) {percent:.1f}%,transparent 0)"
-    return f'<td style="background:{tint}">{number} <small>({percent:.1f}%)</small></td>'
+    return f'<td style="--p:{percent:.1f}%">{number} <small>({percent:.1f}%)</small></td>'

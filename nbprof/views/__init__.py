@@ -1,5 +1,6 @@
 """Views: pure functions of a Profile and ViewOptions, each giving a View."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
@@ -29,4 +30,5 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
         raise NbprofError(f"there is no view {name!r} yet; there is {', '.join(VIEWS)}.")
     check_output(name, options)
     named = (*options.select, options.order_by, *options.minimum)
-    return VIEWS[name](profile if "params" in named else only_what_ran(profile), options)
+    made = VIEWS[name](profile if "params" in named else only_what_ran(profile), options)
+    return replace(made, profile=profile)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from nbprof._profile import Profile
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
 
@@ -66,6 +67,8 @@ class View:
     """Of a tree that goes into a timeline or to pprof."""
     written: "tuple[Path, ...]" = ()
     """The files that `-output` asked for."""
+    profile: "Profile | None" = None
+    """What it is a view of, for the explorer to show other views of; None: a printed report."""
 
     @property
     def is_tree(self) -> bool:
@@ -118,6 +121,22 @@ class View:
         from nbprof.display.plots import bars
 
         return bars.plot(self, column, top, ax)
+
+    def to_html(self, path: "str | os.PathLike[str]") -> None:
+        """Write the explorer of this view into one file that needs nothing else, nor a network."""
+        from nbprof.display.explorer import page
+
+        self._write(page.write_view, path)
+
+    def explore(self) -> Any:
+        """Give the live explorer, a widget with all rows; `.selection` is what is selected in it.
+
+        A view has one, also if asked twice. It goes into any ipywidgets layout; `.close()` frees
+        what it holds.
+        """
+        from nbprof.display.explorer import widget
+
+        return widget.explorer_of(self)
 
     def _write(
         self, write: "Callable[[View, BinaryIO], None]", path: "str | os.PathLike[str]"

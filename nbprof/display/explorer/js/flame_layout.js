@@ -1,0 +1,59 @@
+/** Where the blocks of the flame stand: widths by a metric, small siblings merged. */
+
+/**
+ * @typedef {{row: number, depth: number, x: number, width: number, merged: number}} Block
+ * `merged` is how many small siblings the block stands for, 0 for a row of its own.
+ */
+
+const LEAST_PIXELS = 2;
+
+/**
+ * @param {import("./tree.js").Children} children heaviest first
+ * @param {ArrayLike<number>} values
+ * @param {number} top the row that takes the whole width, -1: all rows without a parent
+ * @param {number} whole what the width stands for
+ * @param {number} width in pixels
+ * @returns {Block[]}
+ */
+export function layOut({ start, list }, values, top, whole, width) {
+  /** @type {Block[]} */
+  const blocks = [];
+  if (!(whole > 0)) return blocks;
+  if (top >= 0) blocks.push({ row: top, depth: 0, x: 0, width, merged: 0 });
+  const scale = width / whole;
+  /** @type {{row: number, depth: number, x: number, end: number}[]} */
+  const waiting = [{ row: top, depth: top >= 0 ? 1 : 0, x: 0, end: width }];
+  for (let above = waiting.pop(); above; above = waiting.pop()) {
+    let { x } = above;
+    let merged = 0;
+    let rest = 0;
+    for (let place = start[above.row + 1]; place < start[above.row + 2]; place++) {
+      const row = list[place];
+      const wide = Math.min(values[row] * scale, above.end - x);
+      if (!(wide > 0)) continue;
+      if (wide < LEAST_PIXELS) {
+        merged++;
+        rest += wide;
+        continue;
+      }
+      blocks.push({ row, depth: above.depth, x, width: wide, merged: 0 });
+      waiting.push({ row, depth: above.depth + 1, x, end: x + wide });
+      x += wide;
+    }
+    const room = Math.min(rest, above.end - x);
+    if (merged && room >= 0.5) {
+      blocks.push({ row: above.row, depth: above.depth, x, width: room, merged });
+    }
+  }
+  return blocks;
+}
+
+/**
+ * Find the block at a point.
+ * @param {Block[]} blocks
+ * @param {number} x
+ * @param {number} depth
+ */
+export function blockAt(blocks, x, depth) {
+  return blocks.find((block) => block.depth === depth && x >= block.x && x < block.x + block.width);
+}

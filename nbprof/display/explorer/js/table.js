@@ -1,0 +1,388 @@
+/** The tree-table: only the rows in sight are elements; one tab stop, arrows inside. */
+
+import { element, newId, setAttributes } from "./dom.js";
+import { format, share } from "./units.js";
+import { NAME } from "./view_state.js";
+import { gridKey, HEADER } from "./table_keys.js";
+
+/** @typedef {import("./view_state.js").ViewState} ViewState */
+/** @typedef {import("./data.js").Column} Column */
+/**
+ * @typedef {"rows" | "columns" | "selection" | "sort"} Change
+ * @typedef {{row: HTMLElement, cells: HTMLElement[], name: NameParts}} Slot
+ * @typedef {{toggle: HTMLElement, text: HTMLElement, beside: HTMLElement}} NameParts
+ */
+
+export const ROW_HEIGHT = 24;
+const HEAD_HEIGHT = 40;
+const MOST_IN_SIGHT = 18;
+const MOST_ROWS_TALL = 600000;
+const WIDTHS = { name: 230, total: 142, self: 142, count: 104, label: 170 };
+const LEAST_WIDTH = 48;
+
+export class TreeTable {
+  /**
+   * @param {(change: Change) => void} changed
+   * @param {{find: () => void, copy: () => void}} actions
+   */
+  constructor(changed, actions) {
+    this.changed = changed;
+    this.actions = actions;
+    this.id = newId();
+    this.head = element("div", { class: "nbx-row nbx-head", role: "row", "aria-rowindex": 1 });
+    this.body = element("div", { class: "nbx-body", role: "rowgroup" });
+    const head = element("div", { class: "nbx-heads", role: "rowgroup" }, this.head);
+    this.grid = element("div", { class: "nbx-grid", role: "treegrid", tabindex: 0 }, head, this.body);
+    this.grid.setAttribute("aria-multiselectable", "true");
+    /** @type {Slot[]} */
+    this.pool = [];
+    /** @type {Record<string, number>} */
+    this.widths = {};
+    this.active = { place: 0, column: 0 };
+    /** The place from which a selection is extended. */
+    this.anchor = 0;
+    /** @type {ViewState | null} */
+    this.shown = null;
+    this.grid.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.grid.addEventListener("keydown", (event) => gridKey(this, event));
+    this.grid.addEventListener("focus", () => this.draw());
+    this.grid.addEventListener("blur", () => this.draw());
+    this.body.addEventListener("click", (event) => this.click(event));
+    this.body.addEventListener("dblclick", (event) => this.toggle(this.placeOf(event)));
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.grid);
+  }
+
+  close() {
+    this.observer.disconnect();
+  }
+
+  /** @returns {ViewState} */
+  get state() {
+    if (!this.shown) throw new Error("no view is shown");
+    return this.shown;
+  }
+
+  /** @returns {Column[]} */
+  get columns() {
+    return this.state.columns;
+  }
+
+  /** @param {ViewState} state */
+  show(state) {
+    this.shown = state;
+    this.active = { place: 0, column: 0 };
+    this.grid.scrollTop = 0;
+    setAttributes(this.grid, {
+      role: state.table.tree ? "treegrid" : "grid",
+      "aria-label": `${state.table.name} view`,
+    });
+    this.refreshColumns();
+  }
+
+  refreshColumns() {
+    this.drawHead();
+    this.pool = [];
+    this.body.replaceChildren();
+    this.refreshRows();
+  }
+
+  /**
+   * Take the room of what stood here before, so that nothing below moves.
+   * @param {number} more pixels
+   */
+  grow(more) {
+    if (more <= 0) return;
+    const floor = Math.min(this.grid.offsetHeight + more, MOST_IN_SIGHT * ROW_HEIGHT);
+    this.grid.style.setProperty("--floor", `${floor}px`);
+    this.draw();
+  }
+
+  /** Draw again after rows were opened, sorted or filtered. */
+  refreshRows() {
+    const { rows } = this.state;
+    const height = Math.min(rows.length, MOST_ROWS_TALL) * ROW_HEIGHT;
+    this.body.style.height = `${height}px`;
+    const inSight = Math.min(Math.max(rows.length, 3), MOST_IN_SIGHT);
+    this.grid.style.setProperty("--least", `${inSight * ROW_HEIGHT + HEAD_HEIGHT + 18}px`);
+    setAttributes(this.grid, {
+      "aria-rowcount": rows.length + 1,
+      "aria-colcount": this.columns.length + 1,
+    });
+    this.active.place = Math.min(this.active.place, rows.length - 1);
+    this.draw();
+  }
+
+  drawHead() {
+    this.head.replaceChildren(
+      this.heading(0, NAME, "node name", "", this.state.table.doc),
+      ...this.columns.map((column, place) => {
+        const role = this.state.table.tree && column.metric ? column.role : "";
+        return this.heading(place + 1, column.key, column.title, role, column.help);
+      }),
+    );
+    this.setWidths();
+  }
+
+  /** Give every column its width; the names take what is left. */
+  setWidths() {
+    const widths = this.columns.map((column) => `${this.widthOf(column.key)}px`);
+    const name = `${this.widthOf(NAME)}px`;
+    const first = NAME in this.widths ? name : `minmax(${name}, 1fr)`;
+    const keys = [NAME, ...this.columns.map((column) => column.key)];
+    const wide = keys.reduce((sum, key) => sum + this.widthOf(key), 0);
+    this.grid.style.setProperty("--columns", [first, ...widths].join(" "));
+    this.grid.style.setProperty("--wide", `${wide}px`);
+  }
+
+  /** @param {string} key */
+  widthOf(key) {
+    const column = this.state.table.column(key);
+    const narrow = this.grid.clientWidth > 0 && this.grid.clientWidth < 500;
+    const usual = column
+      ? WIDTHS[column.role === "label" ? "label" : column.whole ? column.role : "count"]
+      : WIDTHS.name * (narrow ? 0.75 : 1);
+    return this.widths[key] ?? usual;
+  }
+
+  /**
+   * @param {number} place
+   * @param {string} key
+   * @param {string} title
+   * @param {string} role
+   * @param {string} help
+   */
+  heading(place, key, title, role, help) {
+    const { sort } = this.state;
+    const sorted = sort?.key === key ? (sort.descending ? "descending" : "ascending") : "none";
+    const handle = element("span", { class: "nbx-resize", "aria-hidden": "true" });
+    const text = element("span", {}, title, ...(role ? [element("small", {}, ` ${role}`)] : []));
+    const arrow = { descending: "▼", ascending: "▲", none: "" }[sorted];
+    const mark = element("span", { class: "nbx-arrow", "aria-hidden": "true" }, arrow);
+    const made = element(
+      "div",
+      { role: "columnheader", id: `${this.id}-h${place}`, "aria-sort": sorted, title: help },
+      ...[text, mark, handle],
+    );
+    made.setAttribute("aria-colindex", String(place + 1));
+    made.addEventListener("click", () => this.sort(place));
+    handle.addEventListener("click", (event) => event.stopPropagation());
+    handle.addEventListener("pointerdown", (event) => this.drag(event, handle, key));
+    return made;
+  }
+
+  /** @param {number} place of a heading */
+  sort(place) {
+    this.state.cycleSort(place ? this.columns[place - 1].key : NAME);
+    this.drawHead();
+    this.refreshRows();
+    this.changed("sort");
+  }
+
+  /**
+   * @param {PointerEvent} event
+   * @param {HTMLElement} handle
+   * @param {string} key
+   */
+  drag(event, handle, key) {
+    event.preventDefault();
+    event.stopPropagation();
+    handle.setPointerCapture(event.pointerId);
+    const from = event.clientX - this.widthOf(key);
+    /** @type {(event: PointerEvent) => void} */
+    const move = ({ clientX }) => this.resize(key, clientX - from);
+    handle.addEventListener("pointermove", move);
+    const end = () => handle.removeEventListener("pointermove", move);
+    handle.addEventListener("pointerup", end, { once: true });
+    handle.addEventListener("pointercancel", end, { once: true });
+  }
+
+  /**
+   * @param {string} key
+   * @param {number} width
+   */
+  resize(key, width) {
+    this.widths[key] = Math.max(LEAST_WIDTH, width);
+    this.setWidths();
+  }
+
+  draw() {
+    if (!this.shown) return;
+    const { rows } = this.state;
+    const first = Math.max(0, Math.floor(this.grid.scrollTop / ROW_HEIGHT) - 1);
+    const height = this.grid.clientHeight || MOST_IN_SIGHT * ROW_HEIGHT;
+    const count = Math.min(rows.length - first, Math.ceil(height / ROW_HEIGHT) + 2);
+    while (this.pool.length < count) this.pool.push(this.newSlot());
+    this.pool.forEach((slot, place) => {
+      slot.row.hidden = place >= count;
+      if (place < count) this.fill(slot, first + place);
+    });
+    this.markActive();
+  }
+
+  /** @returns {Slot} */
+  newSlot() {
+    const name = {
+      toggle: element("span", { class: "nbx-toggle", "aria-hidden": "true" }),
+      text: element("span", { class: "nbx-name" }),
+      beside: element("small", {}),
+    };
+    const first = element("div", { role: "rowheader", "aria-colindex": 1 });
+    first.append(name.toggle, name.text, name.beside);
+    const cells = this.columns.map((column, place) => {
+      const cell = element("div", { role: "gridcell", "aria-colindex": place + 2 });
+      if (!column.metric) cell.className = "nbx-label";
+      else if (!column.whole) cell.className = "nbx-plain";
+      cell.append(element("span"), element("small"));
+      return cell;
+    });
+    const row = element("div", { class: "nbx-row", role: "row" }, first, ...cells);
+    this.body.append(row);
+    return { row, cells: [first, ...cells], name };
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {number} place
+   */
+  fill(slot, place) {
+    const { state } = this;
+    const { table } = state;
+    const row = state.rows[place];
+    const selected = state.selected.has(row);
+    slot.row.style.top = `${place * ROW_HEIGHT}px`;
+    slot.row.dataset.place = String(place);
+    setAttributes(slot.row, { "aria-rowindex": place + 2, "aria-selected": selected });
+    const folds = state.hasChildren(row);
+    if (table.tree) {
+      const [among, size] = state.siblings(row);
+      setAttributes(slot.row, {
+        "aria-level": table.depth[row] + 1,
+        "aria-posinset": among,
+        "aria-setsize": size,
+        "aria-expanded": folds ? state.isOpen(row) : null,
+      });
+    }
+    slot.row.classList.toggle("nbx-match", state.matching !== null && state.matching[row] === 1);
+    const { toggle, text, beside } = slot.name;
+    toggle.textContent = folds ? (state.isOpen(row) ? "▾" : "▸") : "";
+    toggle.style.marginInlineStart = `${table.depth[row]}em`;
+    toggle.hidden = !table.tree;
+    text.textContent = table.shortName(row);
+    beside.textContent = table.beside(row);
+    slot.cells[0].title = table.nameOf(row);
+    slot.cells.forEach((cell, column) => (cell.id = `${this.id}-${place}-${column}`));
+    this.columns.forEach((column, at) => this.fillCell(slot.cells[at + 1], column, row));
+  }
+
+  /**
+   * @param {HTMLElement} cell
+   * @param {Column} column
+   * @param {number} row
+   */
+  fillCell(cell, column, row) {
+    const value = column.values[row];
+    const [number, percent] = /** @type {[HTMLElement, HTMLElement]} */ ([...cell.children]);
+    if (!column.metric) {
+      number.textContent = cell.title = this.state.table.strings[value];
+      return;
+    }
+    const none = column.role === "self" && this.state.table.parent[row] < 0 && this.state.table.tree;
+    number.textContent = none ? "--" : format(value, column.unit);
+    percent.textContent = none ? "" : share(value, column.whole);
+    const width = column.whole && value > 0 ? (100 * value) / column.whole : 0;
+    cell.style.setProperty("--share", `${width.toFixed(2)}%`);
+  }
+
+  markActive() {
+    const { place, column } = this.active;
+    const id = place === HEADER ? `${this.id}-h${column}` : `${this.id}-${place}-${column}`;
+    const found = this.grid.querySelector(`#${id}`);
+    const there = found !== null && !(/** @type {HTMLElement} */ (found).closest("[hidden]"));
+    setAttributes(this.grid, { "aria-activedescendant": there ? id : null });
+    this.grid.querySelectorAll(".nbx-active").forEach((old) => old.classList.remove("nbx-active"));
+    if (there) found.classList.add("nbx-active");
+  }
+
+  /**
+   * Make a cell the active one and bring it into sight.
+   * @param {number} place
+   * @param {number} column
+   */
+  moveTo(place, column) {
+    this.active = {
+      place: Math.max(HEADER, Math.min(place, this.state.rows.length - 1)),
+      column: Math.max(0, Math.min(column, this.columns.length)),
+    };
+    const top = this.active.place * ROW_HEIGHT;
+    const room = this.grid.clientHeight - HEAD_HEIGHT - ROW_HEIGHT;
+    if (top < this.grid.scrollTop) this.grid.scrollTop = Math.max(0, top);
+    else if (top > this.grid.scrollTop + room) this.grid.scrollTop = top - room;
+    this.draw();
+    const cell = this.grid.querySelector(".nbx-active");
+    if (this.active.column) cell?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    else this.grid.scrollLeft = 0;
+  }
+
+  /** @param {Event} event */
+  placeOf(event) {
+    const row = /** @type {Element} */ (event.target).closest("[data-place]");
+    return row instanceof HTMLElement ? Number(row.dataset.place) : HEADER;
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    const place = this.placeOf(event);
+    if (place === HEADER) return;
+    const target = /** @type {Element} */ (event.target);
+    const cell = target.closest("[aria-colindex]");
+    this.moveTo(place, Number(cell?.getAttribute("aria-colindex") ?? 1) - 1);
+    if (target.closest(".nbx-toggle")) this.toggle(place);
+    else if (event.shiftKey) this.extend(place);
+    else this.select(place, event.ctrlKey || event.metaKey);
+  }
+
+  /** @param {number} place */
+  toggle(place) {
+    const row = this.state.rows[place];
+    if (place < 0 || !this.state.hasChildren(row)) return;
+    this.state.setOpen(row, !this.state.isOpen(row));
+    this.refreshRows();
+    this.changed("rows");
+  }
+
+  /**
+   * Select a row, or with `more` take it to or from the selection.
+   * @param {number} place
+   * @param {boolean} more
+   */
+  select(place, more) {
+    const { selected, rows } = this.state;
+    const row = rows[place];
+    const only = selected.has(row) && (more || selected.size === 1);
+    if (!more) selected.clear();
+    if (only) selected.delete(row);
+    else selected.add(row);
+    this.anchor = place;
+    this.draw();
+    this.changed("selection");
+  }
+
+  /** @param {number} place up to which rows are selected, from the last one chosen */
+  extend(place) {
+    const { state } = this;
+    const [first, last] = [Math.min(place, this.anchor), Math.max(place, this.anchor)];
+    state.selected = new Set(state.rows.subarray(first, last + 1));
+    this.draw();
+    this.changed("selection");
+  }
+
+  /** @param {number} row that is to be selected and seen */
+  reveal(row) {
+    const place = this.state.reveal(row);
+    this.state.selected = new Set([row]);
+    this.refreshRows();
+    if (place >= 0) this.moveTo(place, 0);
+    this.anchor = Math.max(place, 0);
+  }
+}

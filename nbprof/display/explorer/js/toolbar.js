@@ -1,0 +1,213 @@
+/** The controls above the table: which view, search, filter, columns, and what leaves the page. */
+
+import { button, element, newId } from "./dom.js";
+import { parseAmount } from "./units.js";
+
+/** @typedef {import("./view_state.js").ViewState} ViewState */
+/** @typedef {import("./data.js").Data} Data */
+/**
+ * @typedef {object} Actions
+ * @property {(place: number) => void} view
+ * @property {(text: string, regex: boolean) => string} search
+ * @property {(key: string, least: number | null, text: string) => void} minimum
+ * @property {() => void} columns
+ * @property {(open: boolean) => void} openAll
+ * @property {() => void} copyRows
+ * @property {() => void} saveRows
+ * @property {() => void} copyLine
+ */
+
+const LATER = 120;
+
+export class Toolbar {
+  /**
+   * @param {Data} data
+   * @param {Actions} actions
+   */
+  constructor(data, actions) {
+    this.data = data;
+    this.actions = actions;
+    this.views = element("div", { class: "nbx-group", role: "group", "aria-label": "View" });
+    this.steps = element("div", { class: "nbx-group", role: "group", "aria-label": "Steps" });
+    this.panels = element("div", { class: "nbx-group", role: "group", "aria-label": "Panels" });
+    this.input = /** @type {HTMLInputElement} */ (
+      element("input", { type: "search", placeholder: "search names", "aria-label": "Search names" })
+    );
+    this.regex = button(".*", "search with a regular expression", () => {
+      this.press(this.regex, this.regex.getAttribute("aria-pressed") !== "true");
+      this.search();
+    });
+    this.press(this.regex, false);
+    this.status = element("span", { class: "nbx-status", role: "status" });
+    this.chooser = element("div", { class: "nbx-panel" });
+    this.filter = element("div", { class: "nbx-panel" });
+    this.more = element("div", { class: "nbx-panel" });
+    this.bar = element("div", { class: "nbx-bar" });
+    this.bar.append(
+      ...[this.views, this.steps, this.panels],
+      element("div", { class: "nbx-group nbx-search" }, this.input, this.regex),
+      this.status,
+      element(
+        "div",
+        { class: "nbx-group nbx-end" },
+        this.opener("Filter", this.filter),
+        this.opener("Columns", this.chooser),
+        this.opener("More", this.more),
+      ),
+    );
+    this.element = element("div", {}, this.bar, this.filter, this.chooser, this.more);
+    this.fillMore();
+    let waiting = 0;
+    this.input.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = window.setTimeout(() => this.search(), LATER);
+    });
+  }
+
+  /**
+   * @param {HTMLElement} target
+   * @param {boolean} pressed
+   */
+  press(target, pressed) {
+    target.setAttribute("aria-pressed", String(pressed));
+  }
+
+  /**
+   * @param {string} text
+   * @param {HTMLElement} panel
+   */
+  opener(text, panel) {
+    panel.hidden = true;
+    panel.id = newId();
+    const made = button(text, "", () => {
+      const opening = panel.hidden;
+      for (const one of [this.filter, this.chooser, this.more]) one.hidden = true;
+      for (const one of this.bar.querySelectorAll("[aria-expanded]")) {
+        one.setAttribute("aria-expanded", "false");
+      }
+      panel.hidden = !opening;
+      made.setAttribute("aria-expanded", String(opening));
+    });
+    made.setAttribute("aria-expanded", "false");
+    made.setAttribute("aria-controls", panel.id);
+    made.removeAttribute("title");
+    return made;
+  }
+
+  search() {
+    const wrong = this.actions.search(this.input.value, this.regex.getAttribute("aria-pressed") === "true");
+    this.input.setAttribute("aria-invalid", String(wrong !== ""));
+    if (wrong) this.status.textContent = wrong;
+  }
+
+  /**
+   * Show the controls of a view.
+   * @param {number} place
+   * @param {ViewState} state
+   */
+  show(place, state) {
+    const { views } = this.data;
+    const now = views[place];
+    /** @type {(name: string, perStep: boolean) => number} */
+    const find = (name, perStep) =>
+      views.findIndex((view) => view.name === name && view.per_step === perStep);
+    const names = [...new Set(views.map((view) => view.name))];
+    this.views.replaceChildren(
+      ...names.map((name) => {
+        const same = find(name, now.per_step);
+        const target = same >= 0 ? same : find(name, !now.per_step);
+        const made = button(name, this.data.help[name], () => this.actions.view(target));
+        this.press(made, name === now.name);
+        return made;
+      }),
+    );
+    this.views.hidden = names.length < 2;
+    const both = [find(now.name, false), find(now.name, true)];
+    this.steps.hidden = both.includes(-1);
+    this.steps.replaceChildren(
+      ...["total", "per step"].map((text, at) => {
+        const title = at ? "the average over the steps in which a node ran" : "the sum of all steps";
+        const made = button(text, title, () => this.actions.view(both[at]));
+        this.press(made, at === Number(now.per_step));
+        return made;
+      }),
+    );
+    this.fillChooser(state);
+    this.fillFilter(state);
+    this.input.value = state.search;
+    this.press(this.regex, state.regex);
+    this.tell(state);
+  }
+
+  /** @param {ViewState} state */
+  tell(state) {
+    const { table } = state;
+    const rows = table.rows.toLocaleString("en");
+    const of = table.of > table.rows ? ` (of ${table.of.toLocaleString("en")})` : "";
+    if (state.matching) {
+      this.status.textContent = `${state.found.toLocaleString("en")} of ${rows} rows match`;
+    } else this.status.textContent = `${rows} row${table.rows === 1 ? "" : "s"}${of}`;
+    if (state.selected.size) this.status.append(`, ${state.selected.size} selected`);
+  }
+
+  /** @param {ViewState} state */
+  fillChooser(state) {
+    this.chooser.replaceChildren(
+      ...state.table.columns.map((column) => {
+        const box = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox" }));
+        box.checked = !state.hidden.has(column.key);
+        box.addEventListener("change", () => {
+          if (box.checked) state.hidden.delete(column.key);
+          else state.hidden.add(column.key);
+          this.actions.columns();
+        });
+        const role = state.table.tree && column.metric ? ` ${column.role}` : "";
+        return element("label", { title: column.help }, box, ` ${column.title}${role}`);
+      }),
+    );
+  }
+
+  /** @param {ViewState} state */
+  fillFilter(state) {
+    const metrics = state.table.columns.filter((column) => column.metric);
+    const choice = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Column" }));
+    for (const column of metrics) {
+      const role = state.table.tree ? ` ${column.role}` : "";
+      choice.append(element("option", { value: column.key }, `${column.title}${role}`));
+    }
+    choice.value = state.minimum?.key ?? state.main?.key ?? "";
+    const least = /** @type {HTMLInputElement} */ (
+      element("input", { type: "text", size: 9, placeholder: "1ms, 2MB, 5%", "aria-label": "At least" })
+    );
+    least.value = state.minimum?.text ?? "";
+    const apply = () => {
+      const column = metrics.find((one) => one.key === choice.value);
+      if (!column) return;
+      const amount = parseAmount(least.value, column.unit, column.whole);
+      least.setAttribute("aria-invalid", String(amount === null && least.value.trim() !== ""));
+      this.actions.minimum(column.key, amount, least.value);
+    };
+    choice.addEventListener("change", apply);
+    least.addEventListener("change", apply);
+    this.filter.replaceChildren("rows with ", choice, " of at least ", least);
+    if (!metrics.length) this.filter.replaceChildren("this view has no numbers to filter by");
+  }
+
+  fillMore() {
+    const { actions } = this;
+    this.more.append(
+      button("Open all", "open every row", () => actions.openAll(true)),
+      button("Close all", "close every row", () => actions.openAll(false)),
+      button("Copy rows", "the selected rows, or all in the table, as TSV", actions.copyRows),
+      button("Save CSV", "a file of the rows and columns in the table", actions.saveRows),
+      button("Copy %tfprof line", "the line that shows this in a notebook", actions.copyLine),
+      element(
+        "p",
+        {},
+        "Keys in the table: arrows move, open and close; Enter opens or sorts; Space selects; " +
+          "* opens all below; / searches; z zooms the flame; Ctrl+C copies; " +
+          "Shift with arrows selects more, or in the header changes the width.",
+      ),
+    );
+  }
+}

@@ -1,0 +1,276 @@
+/** What a user has done to one view: order, filters, open rows, shown columns, selection. */
+
+import { childrenOf, markAncestors, placeAmongSiblings, seen } from "./tree.js";
+import { sorted, sortedByText } from "./tree.js";
+
+export const NAME = "name";
+const HOT = 0.5;
+const AT_FIRST = 12;
+
+/** @typedef {import("./data.js").Table} Table */
+/** @typedef {import("./data.js").Column} Column */
+
+export class ViewState {
+  /** @param {Table} table */
+  constructor(table) {
+    this.table = table;
+    this.children = childrenOf(table.parent);
+    this.order = this.children;
+    /** @type {{key: string, descending: boolean} | null} */
+    this.sort = null;
+    this.search = "";
+    this.regex = false;
+    /** @type {{key: string, least: number, text: string} | null} */
+    this.minimum = null;
+    this.open = new Uint8Array(table.rows);
+    /** @type {Uint8Array | null} */
+    this.matching = null;
+    /** @type {Uint8Array | null} */
+    this.kept = null;
+    /** @type {Uint8Array | null} */
+    this.unfolded = null;
+    /** @type {Uint8Array | null} the rows that ran in the chosen stretch of time */
+    this.inRange = null;
+    this.hidden = new Set(this.silent());
+    /** @type {Set<number>} */
+    this.selected = new Set();
+    /** @type {Int32Array} */
+    this.rows = new Int32Array(0);
+    this.openHotPath();
+    this.refresh();
+  }
+
+  /** @returns {Column | undefined} the column by which the report was ordered */
+  get main() {
+    const { columns, options } = this.table;
+    const wanted = columns.find((column) => column.column === options.order_by && column.whole);
+    return wanted ?? columns.find((column) => column.whole) ?? columns.find((column) => column.metric);
+  }
+
+  /**
+   * Columns that would only repeat others: brought along and zero throughout or the same as one
+   * before, and of trees the rows' own numbers where another column leads.
+   * @returns {string[]}
+   */
+  silent() {
+    const { columns, tree } = this.table;
+    const main = this.main;
+    return columns
+      .filter((column, place) => {
+        if (tree && column.role === "self" && column.column !== main?.column) return true;
+        if (!column.brought) return false;
+        const same = columns.slice(0, place).some((before) => before.place === column.place);
+        return same || !column.values.some((value) => value > 0);
+      })
+      .map((column) => column.key);
+  }
+
+  /** Open the root, and from there the rows in which most of the time went. */
+  openHotPath() {
+    const { rows, tree } = this.table;
+    const main = this.main;
+    if (!tree || !rows) return;
+    const { start, list } = this.children;
+    let row = list[0];
+    for (let shown = 1; shown < AT_FIRST && row !== undefined; ) {
+      this.open[row] = 1;
+      const below = list.subarray(start[row + 1], start[row + 2]);
+      shown += below.length;
+      const least = HOT * (main?.whole ?? Infinity);
+      row = /** @type {number} */ (below.find((child) => (main?.values[child] ?? 0) > least));
+    }
+  }
+
+  refresh() {
+    this.rows = seen(this.order, this.unfolded ?? this.open, this.kept);
+  }
+
+  /** @returns {Column[]} the shown ones; the one by which the report was ordered leads */
+  get columns() {
+    const shown = this.table.columns.filter((column) => !this.hidden.has(column.key));
+    const leads = this.main?.column;
+    const first = shown.filter((column) => column.column === leads);
+    return [...first, ...shown.filter((column) => column.column !== leads)];
+  }
+
+  /**
+   * Sort by a column: heaviest first, then lightest first, then as reported; names begin with A.
+   * @param {string} key
+   */
+  cycleSort(key) {
+    const first = key !== NAME && this.table.column(key)?.role !== "label";
+    if (this.sort?.key !== key) this.setSort(key, first);
+    else if (this.sort.descending === first) this.setSort(key, !first);
+    else this.setSort(null, false);
+  }
+
+  /**
+   * @param {string | null} key
+   * @param {boolean} descending
+   */
+  setSort(key, descending) {
+    this.sort = key === null ? null : { key, descending };
+    this.order = key === null ? this.children : this.inOrder(key, descending);
+    this.refresh();
+  }
+
+  /**
+   * @param {string} key
+   * @param {boolean} descending
+   */
+  inOrder(key, descending) {
+    const { table, children } = this;
+    const column = key === NAME ? null : table.column(key);
+    if (column?.metric) return sorted(children, column.values, descending);
+    return sortedByText(children, column?.values ?? table.nameCodes, table.strings, descending);
+  }
+
+  /**
+   * Keep the rows whose name has the text, and those above; give what is wrong with the text.
+   * @param {string} text
+   * @param {boolean} regex
+   * @returns {string}
+   */
+  setSearch(text, regex) {
+    /** @type {RegExp | null} */
+    let pattern = null;
+    if (regex) {
+      try {
+        pattern = new RegExp(text, "i");
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    }
+    this.search = text;
+    this.regex = regex;
+    this.filter(pattern);
+    return "";
+  }
+
+  /**
+   * @param {string} key
+   * @param {number | null} least
+   * @param {string} text
+   */
+  setMinimum(key, least, text) {
+    this.minimum = least === null ? null : { key, least, text };
+    this.filter(this.regex ? new RegExp(this.search, "i") : null);
+  }
+
+  /**
+   * Keep the rows that ran in a stretch of time, heaviest in it first; null: all rows again.
+   * @param {Uint8Array | null} ran
+   */
+  setRange(ran) {
+    this.inRange = ran;
+    const main = ran && this.main;
+    if (this.sort) this.order = this.inOrder(this.sort.key, this.sort.descending);
+    else this.order = main ? this.inOrder(main.key, true) : this.children;
+    this.filter(this.regex ? new RegExp(this.search, "i") : null);
+  }
+
+  /** @param {RegExp | null} pattern */
+  filter(pattern) {
+    const { table, search, minimum } = this;
+    this.matching = this.kept = this.unfolded = null;
+    if (search) this.matching = this.match(pattern);
+    if (this.matching || minimum || this.inRange) {
+      const kept = this.matching?.slice() ?? new Uint8Array(table.rows).fill(1);
+      const ran = this.inRange;
+      if (ran) for (let row = 0; row < kept.length; row++) kept[row] &= ran[row];
+      const values = minimum && table.column(minimum.key)?.values;
+      if (values && minimum) {
+        // What is not known is not hidden.
+        for (let row = 0; row < kept.length; row++) if (values[row] < minimum.least) kept[row] = 0;
+      }
+      if (this.matching) this.matching = kept.slice();
+      markAncestors(kept, table.parent);
+      this.kept = kept;
+      if (search) this.unfolded = kept;
+    }
+    this.refresh();
+  }
+
+  /**
+   * @param {RegExp | null} pattern
+   * @returns {Uint8Array}
+   */
+  match(pattern) {
+    const { table, search } = this;
+    const wanted = search.toLowerCase();
+    /** @type {Int8Array} */
+    const known = new Int8Array(table.strings.length).fill(-1);
+    const matching = new Uint8Array(table.rows);
+    for (let row = 0; row < table.rows; row++) {
+      const code = table.nameCodes[row];
+      if (known[code] < 0) {
+        const name = table.strings[code];
+        known[code] = Number(pattern ? pattern.test(name) : name.toLowerCase().includes(wanted));
+      }
+      matching[row] = known[code];
+    }
+    return matching;
+  }
+
+  /** @returns {number} how many rows match the search */
+  get found() {
+    return this.matching ? this.matching.reduce((sum, one) => sum + one, 0) : this.table.rows;
+  }
+
+  /** @param {number} row */
+  hasChildren(row) {
+    return this.order.start[row + 2] > this.order.start[row + 1];
+  }
+
+  /** @param {number} row */
+  isOpen(row) {
+    return (this.unfolded ?? this.open)[row] === 1;
+  }
+
+  /**
+   * @param {number} row
+   * @param {boolean} open
+   */
+  setOpen(row, open) {
+    if (this.unfolded === this.kept && this.unfolded) this.unfolded = this.unfolded.slice();
+    (this.unfolded ?? this.open)[row] = Number(open);
+    this.refresh();
+  }
+
+  /**
+   * Open or close a row and all below it; -1: all rows.
+   * @param {number} row
+   * @param {boolean} open
+   */
+  setOpenBelow(row, open) {
+    const { parent } = this.table;
+    if (this.unfolded) this.unfolded = this.unfolded.slice();
+    const target = this.unfolded ?? this.open;
+    const inside = new Uint8Array(parent.length);
+    for (let place = 0; place < parent.length; place++) {
+      inside[place] = Number(row < 0 || place === row || (parent[place] >= 0 && inside[parent[place]]));
+      if (inside[place]) target[place] = Number(open);
+    }
+    this.refresh();
+  }
+
+  /**
+   * Open what is above a row, so that it is seen; give its place, -1 where a filter hides it.
+   * @param {number} row
+   * @returns {number}
+   */
+  reveal(row) {
+    for (let above = this.table.parent[row]; above >= 0; above = this.table.parent[above]) {
+      if (!this.isOpen(above)) this.setOpen(above, true);
+    }
+    return this.rows.indexOf(row);
+  }
+
+  /**
+   * @param {number} row
+   * @returns {[number, number]}
+   */
+  siblings(row) {
+    return placeAmongSiblings(this.order, row, this.table.parent[row], this.kept);
+  }
+}

@@ -1,0 +1,235 @@
+"""A View as columns of bytes and a description of them that JSON can hold.
+
+Numbers become the smallest type that loses nothing; `js/data.js` reads what is written here.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.columns import COLUMNS
+from nbprof.display.html import FULL_NAMES
+from nbprof.display.text import title
+from nbprof.units import format_bytes, format_count, format_micros
+
+if TYPE_CHECKING:
+    from nbprof.columns import Column
+    from nbprof.views.view import View
+
+UNITS = {format_micros: "micros", format_bytes: "bytes", format_count: "count"}
+"""How `js/units.js` calls what writes a number."""
+WHOLE_TYPES = {"i8": 8, "i16": 16, "i32": 32}
+"""Their bits; the least of a type stands for what is not known."""
+NANOSECONDS = 1000
+"""Times are whole in these parts of a microsecond."""
+CLOSE = 1e-12
+LABELS = ("source", "kind", "shape")
+"""Texts that tree views have without being asked."""
+MAX_SHAPES = 8
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class Store:
+    """The buffers and texts that views have in common; equal ones are kept once."""
+
+    buffers: list[bytes] = field(default_factory=list)
+    strings: list[str] = field(default_factory=list)
+    _places: dict[bytes, int] = field(default_factory=dict)
+    _codes: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> "Store":
+        """Give one that grows without this one."""
+        lists = list(self.buffers), list(self.strings)
+        return Store(*lists, dict(self._places), dict(self._codes))
+
+    def numbers(self, values: npt.ArrayLike) -> dict[str, Any]:
+        """Keep a column of numbers; say where, in which type, and of what it counts parts."""
+        column = np.asarray(values, dtype=np.float64)
+        known = ~np.isnan(column)
+        for per in (1, NANOSECONDS):
+            with np.errstate(over="ignore"):
+                whole = np.rint(column * per)
+            if np.isclose(whole[known] / per, column[known], rtol=CLOSE, atol=0).all():
+                kind = _smallest(whole[known])
+                if kind:
+                    return self._whole(np.where(known, whole, np.nan), kind, per)
+        return {"buffer": self._place(column.astype("<f8").tobytes()), "type": "f64", "per": 1}
+
+    def texts(self, values: list[str]) -> dict[str, Any]:
+        """Keep a column of texts as numbers of entries in the dictionary."""
+        codes = [self._codes.setdefault(text, len(self._codes)) for text in values]
+        self.strings.extend(list(self._codes)[len(self.strings) :])
+        return self.numbers(codes)
+
+    def _whole(self, column: Floats, kind: str, per: int) -> dict[str, Any]:
+        missing = -(2 ** (WHOLE_TYPES[kind] - 1))
+        filled = np.where(np.isnan(column), missing, column).astype(f"<i{WHOLE_TYPES[kind] // 8}")
+        return {"buffer": self._place(filled.tobytes()), "type": kind, "per": per}
+
+    def _place(self, data: bytes) -> int:
+        if data not in self._places:
+            self._places[data] = len(self.buffers)
+            self.buffers.append(data)
+        return self._places[data]
+
+
+def _smallest(whole: Floats) -> str | None:
+    largest = np.abs(whole).max(initial=0)
+    return next((kind for kind, bits in WHOLE_TYPES.items() if largest < 2 ** (bits - 1)), None)
+
+
+def pack(view: "View", store: Store, rows: npt.NDArray[np.intp] | None = None) -> dict[str, Any]:
+    """Put a view's columns into the store and describe them; `rows` are those to take, in order.
+
+    Of a tree, the row above each taken one must be among them.
+    """
+    chosen = np.arange(len(view.frame)) if rows is None else rows
+    described: dict[str, Any] = {
+        "name": view.name,
+        "rows": len(chosen),
+        "of": len(view.frame),
+        "tree": view.is_tree,
+        "short": view.is_tree and view.name not in FULL_NAMES,
+        "per_step": view.options.step == -1,
+        "names": store.texts(_texts(view.frame["name"].iloc[chosen])),
+        "columns": [
+            packed
+            for column in view.columns
+            if column.title
+            for packed in _columns(view, column, store, chosen)
+        ],
+        "options": options_as_typed(view),
+    }
+    if view.is_tree:
+        place = np.full(len(view.frame) + 1, -1)
+        place[chosen] = np.arange(len(chosen))
+        described["parent"] = store.numbers(place[view.frame["parent"].to_numpy()[chosen]])
+    for label in LABELS:
+        if label in view.frame.columns:
+            described[label] = store.texts(_texts(view.frame[label].iloc[chosen]))
+    if len(chosen) < len(view.frame):
+        described["frame_rows"] = store.numbers(chosen)
+    return described
+
+
+def _texts(values: Any) -> list[str]:
+    return ["" if value is None else str(value) for value in values]
+
+
+def _columns(
+    view: "View", column: "Column", store: Store, rows: npt.NDArray[np.intp]
+) -> "list[dict[str, Any]]":
+    """Describe what a selected column brings: per metric the row's own, and of a tree the total."""
+    common = {"column": column.name, "brought": _is_brought(view, column)}
+    if not column.metrics:
+        texts = _label(view, column).iloc[rows].tolist()
+        text = {"key": column.name, "title": title(view, column), "role": "label"}
+        return [{**common, **text, "unit": "", "data": store.texts(texts)}]
+    packed = []
+    for metric in column.metrics:
+        for role in ("total", "self") if view.is_tree else ("self",):
+            key = f"total_{metric}" if role == "total" else metric
+            values = view.frame[key].to_numpy(np.float64)
+            packed.append(
+                {
+                    **common,
+                    "key": key,
+                    "metric": metric,
+                    "title": _short_title(view, column, metric),
+                    "role": role,
+                    "unit": UNITS[column.format],
+                    "whole": _whole_of(view, metric) if len(column.metrics) == 1 else None,
+                    "data": store.numbers(values[rows]),
+                }
+            )
+    return packed
+
+
+def _is_brought(view: "View", column: "Column") -> bool:
+    """Tell whether a column came along with another and was not asked for itself."""
+    return column.name not in view.options.select and any(
+        column.name in COLUMNS[name].brings for name in view.options.select
+    )
+
+
+def _short_title(view: "View", column: "Column", metric: str) -> str:
+    if len(column.metrics) > 1:
+        return metric.replace("_", " ")
+    return title(view, column).removeprefix("total ").removeprefix("# ")
+
+
+def _whole_of(view: "View", metric: str) -> float | None:
+    """Give what 100 % of a metric is; None: not known, or nothing."""
+    frame = view.frame
+    if view.is_tree:
+        whole = float(frame[f"total_{metric}"].iloc[0])
+    else:
+        share = frame[f"{metric}_percent"].to_numpy(np.float64)
+        largest = int(np.argmax(np.nan_to_num(share))) if len(share) else 0
+        if not len(share) or not share[largest] > 0:
+            return None
+        whole = float(100 * frame[metric].iloc[largest] / share[largest])
+    return whole if np.isfinite(whole) and whole > 0 else None
+
+
+def _label(view: "View", column: "Column") -> Any:
+    texts = view.frame[column.name]
+    if column.name == "input_shapes":
+        return texts.map(_shapes)
+    return texts.map(lambda text: text or "")
+
+
+def _shapes(entries: list[dict[str, Any]]) -> str:
+    shown = [
+        f"{', '.join(entry['shapes']) or 'no inputs'} "
+        f"({entry['run_count']} runs, {format_micros(entry['micros'])})"
+        for entry in entries[:MAX_SHAPES]
+    ]
+    return "; ".join(shown + ["…"] * (len(entries) > MAX_SHAPES))
+
+
+def options_as_typed(view: "View") -> dict[str, str]:
+    """Give the options that make this view, as they are typed on a line of `%tfprof`."""
+    options = view.options
+    typed: dict[str, Any] = {
+        "order_by": options.order_by,
+        "select": ",".join(options.select),
+        **{f"min_{name}": f"{least:.15g}" for name, least in options.minimum.items()},
+    }
+    usual = type(options)()
+    for name in ("max_depth", "step", "frames", "account_displayed_op_only"):
+        value = getattr(options, name)
+        if value != getattr(usual, name):
+            typed[name] = str(value).lower()
+    for name in ("account_type", "start_name", "trim_name", "show_name", "hide_name"):
+        patterns = getattr(options, f"{name}_regexes")
+        if patterns != getattr(usual, f"{name}_regexes"):
+            typed[f"{name}_regexes"] = ",".join(patterns)
+    return {name: text for name, text in typed.items() if text}
+
+
+def heaviest(view: "View", count: int) -> npt.NDArray[np.intp]:
+    """Choose the rows that matter most, in the frame's order, and every row above one of them."""
+    frame = view.frame
+    if count >= len(frame):
+        return np.arange(len(frame))
+    names = [f"total_{view.options.order_by}", view.options.order_by]
+    names += [name for name in frame.columns if name.startswith("total_")]
+    weighing = next((name for name in names if name in frame.columns and name != "name"), None)
+    if weighing is None:
+        return np.arange(count)
+    weight = np.nan_to_num(frame[weighing].to_numpy(np.float64), nan=-1.0)
+    kept = np.zeros(len(frame), dtype=bool)
+    kept[np.argsort(-weight, kind="stable")[:count]] = True
+    if view.is_tree:
+        parent = frame["parent"].to_numpy()
+        for row in np.flatnonzero(kept)[::-1].tolist():
+            above = int(parent[row])
+            while above >= 0 and not kept[above]:
+                kept[above] = True
+                above = int(parent[above])
+    return np.flatnonzero(kept)

@@ -1,0 +1,94 @@
+"""The live explorer: the same JavaScript in a widget, fed with raw buffers, heard by Python."""
+
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from nbprof.display import html
+from nbprof.display.explorer.payload import all_views, whole
+from nbprof.display.explorer.script import script, style
+
+if TYPE_CHECKING:
+    from nbprof.views.view import View
+
+Frame = Any
+"""The frame of a view; this room does not know pandas."""
+PLAIN_ROWS = 40
+"""So many rows are seen where the widget is not."""
+
+_open: "list[Explorer]" = []
+
+
+class Explorer(anywidget.AnyWidget):
+    """A view and the others of its profile, with all their rows."""
+
+    _esm = f"{script()}\nexport default {{ render }};"
+    _css = style()
+
+    data = traitlets.Unicode().tag(sync=True)
+    """The description of the views, as JSON."""
+    buffers = traitlets.List(traitlets.Bytes()).tag(sync=True)
+    """The columns that it points into."""
+    chosen = traitlets.Dict().tag(sync=True)
+    """What the browser tells: the place of the `view` that is shown, `rows`, `line`, `range`."""
+
+    def __init__(self, view: "View", **settings: Any) -> None:
+        self._views = all_views(view)
+        payload = whole(view, self._views, ("flame",))
+        super().__init__(
+            data=payload.to_json(buffers=False),
+            buffers=payload.buffers,
+            chosen={"view": payload.described["first"], "rows": [], "line": ""},
+            **settings,
+        )
+        self._first: View | None = view
+        _open.append(self)
+
+    @property
+    def view(self) -> "View":
+        """The view that is shown."""
+        shown: View = self._views[self.chosen["view"]]
+        return shown
+
+    @property
+    def selection(self) -> Frame:
+        """The selected rows of the frame of the view that is shown."""
+        return self.view.frame.iloc[self.chosen["rows"]]
+
+    @property
+    def time_range(self) -> tuple[float, float] | None:
+        """The stretch of time that is chosen, in µs from the cell's start, or None."""
+        chosen = self.chosen.get("range")
+        return (chosen[0], chosen[1]) if chosen else None
+
+    @property
+    def line(self) -> str:
+        """The `%tfprof` line that gives what is shown; empty before it has been shown."""
+        return str(self.chosen["line"])
+
+    def close(self) -> None:
+        """Take the widget away and free what it holds."""
+        if self in _open:
+            _open.remove(self)
+            self.data, self.buffers = "", []
+            self._views, self._first = [], None
+        super().close()
+
+    def __repr__(self) -> str:
+        if self._first is None:
+            return "<Explorer: closed>"
+        return f"<Explorer of the {self._first.name} view: {self._first.headline}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Offer the widget, and a plain table to those who do not show widgets."""
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is not None and self._first is not None:
+            made[0]["text/html"] = html.report(self._first, PLAIN_ROWS)
+        return made
+
+
+def explorer_of(view: "View") -> Explorer:
+    """Give the explorer of this view: the open one, or a new one."""
+    there = (one for one in _open if one._first is view)
+    return next(there, None) or Explorer(view)

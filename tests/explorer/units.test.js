@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { format, parseAmount, share } from "./units.js";
+
+test("numbers look as Python writes them", () => {
+  const texts = JSON.parse(readFileSync("numbers.json", "utf-8"));
+  for (const [unit, pairs] of Object.entries(texts)) {
+    for (const [value, text] of pairs) assert.equal(format(value, unit), text, `${value} ${unit}`);
+  }
+});
+
+test("what was not recorded is never 0", () => {
+  assert.equal(format(NaN, "bytes"), "n/a");
+  assert.equal(share(NaN, 10), "");
+});
+
+test("amounts can be typed with their unit or as a share", () => {
+  assert.equal(parseAmount("1.5ms", "micros", null), 1500);
+  assert.equal(parseAmount(" 2 MB", "bytes", null), 2e6);
+  assert.equal(parseAmount("3k", "count", null), 3000);
+  assert.equal(parseAmount("5%", "micros", 200), 10);
+  assert.equal(parseAmount("5%", "micros", null), null);
+  assert.equal(parseAmount("soon", "micros", 1), null);
+});

@@ -1,0 +1,359 @@
+"""What the explorer is given: columns as bytes, chosen to fit, and one script."""
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+from base64 import b64decode
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from by_hand import node, profile
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbprof.display
+from nbprof.display.explorer import page
+from nbprof.display.explorer.packing import Store, heaviest, options_as_typed, pack
+from nbprof.display.explorer.payload import Payload, all_views, whole, within
+from nbprof.display.explorer.script import FOLDER, in_order, script
+from nbprof.line import parse_line
+from nbprof.units import format_bytes, format_count, format_micros
+
+SCRIPTS = sorted((FOLDER / "js").glob("*.js"))
+TYPES = {"i8": "b", "i16": "h", "i32": "i", "f64": "d"}
+MISSING = {"i8": -(2**7), "i16": -(2**15), "i32": -(2**31)}
+
+SMALL = profile(
+    node("dense/MatMul", "MatMul", micros=1234.5, runs=3, size=1_048_576),
+    node("dense/BiasAdd", "BiasAdd", micros=10.25, runs=3),
+    node("head/MatMul", "MatMul", micros=2_000_000, accelerator_micros=1_500_000, runs=1500),
+    node("loss", "Sum", micros=0),
+)
+TIMED = replace(
+    SMALL, events=SMALL.events.assign(start_ns=range(0, 1000 * len(SMALL.events), 1000))
+)
+"""One event each µs."""
+TWO_STEPS = profile(*(node("a/b", "A", micros=4, step=step) for step in (0, 1)), steps=2)
+HOSTILE = profile(
+    node("<script>alert(1)</script>", "</style></script><!--<img src=x onerror=alert(1)>", 3),
+    notes=("</script><b>&",),
+)
+
+
+def wide(count):
+    return profile(*(node(f"scope{i % 40}/node_of_some_length_{i}", "A", i) for i in range(count)))
+
+
+def unpack(packed, buffers):
+    """Read a column as js/data.js does."""
+    data = buffers[packed["buffer"]]
+    kind = TYPES[packed["type"]]
+    raw = struct.unpack(f"<{len(data) // struct.calcsize(kind)}{kind}", data)
+    missing = MISSING.get(packed["type"])
+    return [float("nan") if value == missing else value / packed["per"] for value in raw]
+
+
+def data_of(html):
+    """Find the JSON in a page."""
+    text = re.search(r"""^start\("[\w-]+",JSON.parse\('(.*)'\)\);$""", html, re.M)[1]
+    return json.loads(re.sub(r"\\(.)", r"\1", text))
+
+
+@given(st.lists(st.floats(allow_infinity=False) | st.integers(-(10**9), 10**9)))
+def test_numbers_come_back_as_they_were(values):
+    store = Store()
+
+    found = unpack(store.numbers(values), store.buffers)
+
+    np.testing.assert_allclose(found, np.array(values, dtype=float), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "per"),
+    [
+        ([0, 1, 127], "i8", 1),
+        ([float("nan"), 128], "i16", 1),
+        ([1.5, 1234.567], "i32", 1000),
+        ([1 / 3], "f64", 1),
+        ([2.0**40], "f64", 1),
+    ],
+)
+def test_numbers_take_the_smallest_type_that_loses_nothing(values, kind, per):
+    packed = Store().numbers(values)
+
+    assert (packed["type"], packed["per"]) == (kind, per)
+
+
+@pytest.mark.parametrize("name", ["op", "scope", "graph", "layer"])
+def test_a_packed_view_has_the_numbers_of_its_frame(name):
+    view = SMALL.view(name, select="bytes,micros,occurrence,device,op_types,input_shapes")
+    store = Store()
+
+    packed = pack(view, store)
+
+    names = [store.strings[int(code)] for code in unpack(packed["names"], store.buffers)]
+    assert names == list(view.frame["name"])
+    if view.is_tree:
+        assert unpack(packed["parent"], store.buffers) == list(view.frame["parent"])
+    for column in packed["columns"]:
+        found = unpack(column["data"], store.buffers)
+        if column["unit"]:
+            np.testing.assert_allclose(found, view.frame[column["key"]].to_numpy(float))
+        elif column["key"] != "input_shapes":
+            texts = [store.strings[int(code)] for code in found]
+            assert texts == [text or "" for text in view.frame[column["key"]]]
+
+
+def test_what_is_all_of_a_metric_is_that_of_the_profile_also_where_rows_are_hidden():
+    packed = pack(SMALL.op(hide_name_regexes="MatMul", select="micros"), Store())
+
+    assert packed["columns"][0]["whole"] == pytest.approx(2_001_244.75)
+
+
+def test_the_heaviest_rows_bring_the_rows_above_them():
+    view = SMALL.scope()
+
+    rows = heaviest(view, 2)
+
+    assert list(view.frame["name"].iloc[rows]) == ["_TFProfRoot", "head"]
+    light = replace(view, options=replace(view.options, order_by="bytes"))
+    assert set(view.frame["name"].iloc[heaviest(light, 2)]) == {"_TFProfRoot", "dense"}
+
+
+def test_rows_that_were_chosen_point_at_the_right_parents():
+    view = wide(300).scope()
+    store = Store()
+
+    packed = pack(view, store, heaviest(view, 50))
+
+    parents = [int(row) for row in unpack(packed["parent"], store.buffers)]
+    names = [store.strings[int(code)] for code in unpack(packed["names"], store.buffers)]
+    for name, parent in zip(names[1:], parents[1:], strict=True):
+        assert names[parent] == (name.rpartition("/")[0] or "_TFProfRoot")
+    assert packed["of"] == len(view.frame)
+
+
+def test_the_options_are_those_of_a_line_that_gives_the_same_view():
+    view = SMALL.scope(min_micros=5, max_depth=3, show_name_regexes="dense.*", step=0)
+
+    typed = " ".join(f"-{name} {value}" for name, value in options_as_typed(view).items())
+
+    assert parse_line(f"scope {typed}").options == view.options
+
+
+def test_an_output_keeps_to_its_size_and_says_what_it_left_out():
+    view = wide(9000).scope()
+
+    html = page.output(view, 200_000)
+
+    assert len(html.encode()) <= 200_000
+    data = data_of(html)
+    (packed,) = (one for one in data["views"] if one["name"] == "scope")
+    assert 100 < packed["rows"] < packed["of"] == 9041
+    assert f"scope {packed['rows']:,} of 9,041" in data["complete"]
+    assert "view.explore()" in data["complete"]
+
+
+def test_the_room_that_is_there_is_used():
+    html = page.output(wide(9000).scope(), 300_000)
+
+    assert 260_000 < len(html.encode()) <= 300_000
+
+
+def test_where_there_is_no_room_the_plain_table_stands_alone(monkeypatch):
+    monkeypatch.setattr(nbprof.display, "OUTPUT_BYTES", 0)
+
+    html = SMALL.op()._repr_mimebundle_()["text/html"]
+
+    assert "<script" not in html
+    assert "<table>" in html
+
+
+def test_the_views_stand_in_the_order_of_the_switch_and_the_asked_one_is_shown_first():
+    data = data_of(SMALL.scope()._repr_mimebundle_()["text/html"])
+
+    assert [view["name"] for view in data["views"]] == ["op", "scope", "graph", "code", "layer"]
+    assert data["first"] == 1
+    assert data["complete"] == ""
+
+
+def test_several_steps_can_be_seen_as_their_average():
+    data = data_of(TWO_STEPS.op()._repr_mimebundle_()["text/html"])
+
+    views = [(view["name"], view["per_step"]) for view in data["views"]]
+    assert ("op", False) in views
+    assert ("op", True) in views
+
+
+def test_a_printed_report_has_its_own_view_only():
+    parsed = nbprof.parse_text(SMALL.scope().text)
+
+    data = data_of(parsed._repr_mimebundle_()["text/html"])
+
+    assert [view["name"] for view in data["views"]] == ["scope"]
+
+
+def test_the_same_view_gives_the_same_output():
+    assert page.output(SMALL.scope(), 300_000) == page.output(SMALL.scope(), 300_000)
+
+
+@pytest.mark.parametrize("view", ["op", "scope"])
+def test_names_cannot_leave_the_data(view):
+    html = HOSTILE.view(view)._repr_mimebundle_()["text/html"]
+
+    inside = html[html.index('<script type="module">') + 8 :]
+    assert inside.count("</script") == 1
+    assert "<!--" not in inside
+    assert not set("<>&") & set(Payload({"name": "</script>&"}, []).to_json())
+    names = data_of(html)["strings"]
+    assert any("<script>" in name or "</style>" in name for name in names)
+
+
+def test_buffers_stand_in_base64_in_a_page_and_apart_in_a_widget():
+    payload = whole(SMALL.op(), [SMALL.op()])
+
+    assert [b64decode(text) for text in json.loads(payload.to_json())["buffers"]] == payload.buffers
+    assert json.loads(payload.to_json(buffers=False))["buffers"] == []
+
+
+@pytest.mark.parametrize("count", [4, 3000])
+def test_a_file_is_little_more_than_its_data(tmp_path, count):
+    view = wide(count).scope()
+    payload = whole(view, all_views(view))
+    size = sum(map(len, payload.buffers))
+    size += sum(len(text) for text in payload.described["strings"])
+
+    view.to_html(tmp_path / "view.html")
+
+    assert (tmp_path / "view.html").stat().st_size < 1.5 * size + 100_000
+
+
+def test_a_profile_as_a_file_has_all_views_and_columns(tmp_path):
+    SMALL.to_html(tmp_path / "profile.html")
+
+    text = (tmp_path / "profile.html").read_text(encoding="utf-8")
+    data = data_of(text)
+    assert [view["name"] for view in data["views"]] == ["op", "scope", "graph", "code", "layer"]
+    assert {"peak_bytes", "float_ops", "device"} <= {
+        column["column"] for column in data["views"][0]["columns"]
+    }
+    assert not re.search(r"""(src|href)=|https?://|@import|url\(|fetch\(""", text)
+
+
+def test_the_timeline_has_every_run_where_there_is_room():
+    data = data_of(TIMED.op()._repr_mimebundle_()["text/html"])
+
+    assert data["timeline"]["events"] == data["timeline"]["of"] == len(TIMED.events)
+    assert set(data["timeline"]["metrics"]) >= {"micros", "bytes", "run_count"}
+    assert data_of(SMALL.op()._repr_mimebundle_()["text/html"])["timeline"] is None
+
+
+def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
+    nodes = [node(f"op{i}", "A", micros=i) for i in range(6000)]
+    many = profile(*nodes)
+    many = replace(many, events=many.events.assign(start_ns=range(6000)))
+
+    data = data_of(page.output(many.op(), 200_000))
+
+    kept = data["timeline"]["events"]
+    assert 200 <= kept < 6000
+    assert data["timeline"]["metrics"] == {}
+    assert f"timeline {kept:,} of 6,000 op runs" in data["complete"]
+
+
+def test_too_little_room_for_a_view_gives_nothing():
+    assert within(SMALL.op(), 100) is None
+
+
+def test_the_script_is_small_and_has_neither_comments_nor_imports():
+    joined = script()
+
+    assert len(joined.encode()) < 100_000
+    assert not re.search(r"/\*\*|^\s*//|^import |^export ", joined, re.M)
+    assert "</" not in joined
+    assert set(in_order()) == {file.stem for file in SCRIPTS}
+
+
+def test_names_of_the_modules_do_not_meet_when_they_are_joined():
+    kinds = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
+    names = [name for file in SCRIPTS for name in re.findall(kinds, file.read_text(), re.M)]
+
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("file", SCRIPTS, ids=lambda file: file.name)
+def test_a_module_is_short_sets_no_markup_and_needs_nothing(file):
+    text = file.read_text(encoding="utf-8")
+
+    assert len(text.splitlines()) <= 400
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+    assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|https?://|import\([^\"]", text)
+    # Lines are joined without their indentation, so no text may go over several of them.
+    assert all(line.count("`") % 2 == 0 for line in text.splitlines())
+    assert max(map(len, text.splitlines())) <= 110
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory):
+    """The modules and their tests in a folder that Node takes for ES modules."""
+    if shutil.which("node") is None:
+        pytest.skip("no Node on this machine")
+    folder = tmp_path_factory.mktemp("js")
+    for file in (*SCRIPTS, *(Path(__file__).parent / "explorer").glob("*.test.js")):
+        shutil.copy(file, folder)
+    (folder / "package.json").write_text('{"type": "module"}')
+    numbers = [0, 0.5, 1.125, 1.375, 2.665, 2.675, 7, 999.994, 999.996, 1000, 1234.5, 12345.678]
+    numbers += [10.0**power * 1.23456 for power in range(12)]
+    ways = {"micros": format_micros, "bytes": format_bytes, "count": format_count}
+    texts = {name: [[one, write(one)] for one in numbers] for name, write in ways.items()}
+    (folder / "numbers.json").write_text(json.dumps(texts))
+    view = TIMED.scope(select="micros,bytes,occurrence,op_types")
+    later = replace(TIMED, events=TIMED.events[3:].reset_index(drop=True))
+    frames = {name: later.view(name).frame for name in ("op", "scope", "graph")}
+    expected = {
+        name: dict(zip(frame["name"], frame.get("total_micros", frame["micros"]), strict=True))
+        for name, frame in frames.items()
+    }
+    (folder / "later.json").write_text(json.dumps(expected))
+    (folder / "scope.json").write_text(whole(view, all_views(view)).to_json())
+    return folder
+
+
+def test_the_modules_pass_their_own_tests(scripts):
+    done = subprocess.run(
+        ["node", "--test", *sorted(map(str, scripts.glob("*.test.js")))],
+        cwd=scripts,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_joined_script_can_be_read(scripts):
+    (scripts / "joined.js").write_text(script(), encoding="utf-8")
+
+    done = subprocess.run(
+        ["node", "--check", scripts / "joined.js"], capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_types_in_the_modules_are_right():
+    """Needs TypeScript on the PATH; nothing of the package does."""
+    compiler = shutil.which("tsc")
+    if compiler is None:
+        pytest.skip("no TypeScript on this machine")
+    flags = "--noEmit --allowJs --checkJs --strict --target es2022 --module es2022"
+    flags += " --moduleResolution bundler --lib es2023,dom,dom.iterable"
+
+    done = subprocess.run(
+        [compiler, *flags.split(), FOLDER / "js" / "explorer.js"], capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,117 @@
+"""The widget without a browser: what Python sends and what it makes of what it hears."""
+
+import gc
+import json
+import subprocess
+import sys
+import weakref
+
+import pytest
+from by_hand import node, profile
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+SMALL = profile(
+    node("dense/MatMul", "MatMul", micros=3),
+    node("dense/BiasAdd", "BiasAdd", micros=2),
+    node("loss", "Sum", micros=1),
+)
+
+
+@pytest.fixture
+def view():
+    shown = SMALL.scope()
+    yield shown
+    shown.explore().close()
+
+
+def test_the_selection_is_rows_of_the_frame_of_the_view_that_is_shown(view):
+    explorer = view.explore()
+    assert explorer.view is view
+    assert list(explorer.selection.columns) == list(view.frame.columns)
+    assert len(explorer.selection) == 0
+
+    assert explorer.time_range is None
+    explorer.chosen = {"view": 0, "rows": [0, 2], "line": "%tfprof op", "range": [1, 2.5]}
+
+    assert explorer.time_range == (1, 2.5)
+    assert list(explorer.selection["name"]) == ["MatMul", "Sum"]
+    assert explorer.line == "%tfprof op"
+
+
+def test_a_view_has_one_explorer_until_it_is_closed(view):
+    first = view.explore()
+
+    assert view.explore() is first
+    first.close()
+    assert view.explore() is not first
+
+
+def test_closing_frees_what_the_widget_holds():
+    view = SMALL.op()
+    explorer = view.explore()
+    frame = weakref.ref(view.frame)
+
+    explorer.close()
+    del view
+    gc.collect()
+
+    assert (explorer.data, explorer.buffers) == ("", [])
+    assert frame() is None
+    assert repr(explorer) == "<Explorer: closed>"
+
+
+def test_the_widget_is_fed_with_raw_buffers_and_every_row(view):
+    explorer = view.explore()
+    data = json.loads(explorer.data)
+
+    assert data["buffers"] == []
+    assert all(isinstance(buffer, bytes) for buffer in explorer.buffers)
+    assert all(one["rows"] == one["of"] for one in data["views"])
+
+
+def test_where_no_widget_is_shown_there_is_a_plain_table(view):
+    data, _ = view.explore()._repr_mimebundle_()
+
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert "<table>" in data["text/html"]
+    assert "<script" not in data["text/html"]
+    assert data["text/plain"].startswith("<Explorer of the scope view: nbprof In [1]")
+
+
+def test_the_default_output_has_no_widget(view):
+    assert set(view._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+def test_the_flag_shows_the_widget_of_the_view_that_is_bound(tmp_path):
+    SMALL.save(tmp_path / "small.nbprof")
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "nbprof")
+
+    with capture_output() as captured:
+        shell.run_line_magic(
+            "tfprof", f"scope -from {tmp_path / 'small.nbprof'} -explore -o kept", 1
+        )
+
+    (shown,) = captured.outputs
+    assert "application/vnd.jupyter.widget-view+json" in shown.data
+    explorer = shell.user_ns["kept"].explore()
+    model = shown.data["application/vnd.jupyter.widget-view+json"]["model_id"]
+    assert explorer.model_id == model
+    explorer.close()
+    InteractiveShell.clear_instance()
+
+
+def test_loading_the_extension_imports_no_widgets():
+    heavy = {"numpy", "pandas", "tensorflow", "ipywidgets", "anywidget"}
+    program = (
+        "import sys\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "InteractiveShell.instance().run_line_magic('load_ext', 'nbprof')\n"
+        f"print(sorted({heavy!r} & set(sys.modules)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout == "[]\n", done.stderr
