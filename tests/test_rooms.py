@@ -12,7 +12,7 @@ MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
     "views": {"views", "_profile"},
-    "display": {"display", "views.view", "_profile"},
+    "display": {"display", "views.view", "_profile", "memory.result"},
     "export": {"export", "views.view", "_profile"},
     # profile.view() and profile.export() are doors to the next rooms, opened late
     "_profile": {"views", "views.view", "export"},
@@ -29,23 +29,32 @@ MAY_IMPORT = {
     "tfprof_inputs": {"ingest", "_profile"},
     "printed_report": {"views"},
     "line": set(),
-    "magics": {"cell", "display.advice", "files", "line", "run", "_profile"},
+    "memory": {"memory"},
+    "memory_flags": set(),
+    "memory_magics": {"cell", "memory", "memory_flags"},
+    "magics": {
+        *("cell", "display.advice", "files", "line", "run", "_profile"),
+        *("memory_flags", "memory_magics"),
+    },
     "__init__": {"run", "files", "magics", "printed_report", "tfprof_inputs"},
 }
 LATE_DOORS = {
     *(("views", "display"), ("views", "display.text")),
     *(("views", f"export.{file}") for file in ("table", "parquet", "whole_file")),
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
+    *(("memory", f"display.memory.{file}") for file in ("text", "html", "plot")),
 }
-"""A View shows and exports itself, a Profile saves itself: inside methods, never at import."""
+"""A View shows and exports itself, a Profile saves itself, results about memory show themselves:
+inside methods, never at import."""
 
 OUTSIDERS = {
     "tensorflow": {"capture"},
-    "IPython": {"magics", "cell", "__init__"},
-    "pandas": {"ingest", "views", "export", "_profile"},
+    "IPython": {"magics", "memory_magics", "cell", "__init__"},
+    "pandas": {"ingest", "views", "export", "_profile", "memory"},
     "matplotlib": {"display"},
     "anywidget": {"display"},
-    "psutil": {"capture"},
+    "psutil": {"memory"},
+    "memory_profiler": {"memory"},
     "pyarrow": {"export"},
     **{name: {"files"} for name in ("dask", "distributed", "fsspec")},
     "tqdm": {"progress"},

@@ -1,0 +1,139 @@
+"""The front door of the memory magics: `%memit`, `%mprun`, `%memobj`, and each for a cell.
+
+A magic parses its line, runs the code, hands over, and shows the result. It computes nothing.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import (
+    Magics,
+    line_cell_magic,
+    magics_class,
+    no_var_expand,
+    output_can_be_silenced,
+)
+
+from nbprof.cell import Cell, compile_cell, compile_statement, is_the_cell, leave_like_bare
+from nbprof.errors import NbprofError
+from nbprof.memory_flags import Given, help_text, parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from nbprof.memory.result import MemoryResult
+
+
+@magics_class
+class MemoryMagics(Magics):
+    """nbprof's magics for memory."""
+
+    @no_var_expand
+    @output_can_be_silenced
+    @line_cell_magic
+    def memit(self, line: str, cell: str | None = None) -> Any:
+        """Filled from the table of flags below."""
+        __tracebackhide__ = True
+        given = _parsed("memit", line)
+        code = _compiled(self.shell, "memit", line, given, cell)
+        if cell is not None and given.rest:
+            compile_statement(self.shell, "memit", given.rest).run()
+        from nbprof.memory.backends import backend
+
+        measuring = _or_usage_error(backend, given.flags)
+        value = None
+        try:
+            for _ in range(given.get("r", 1)):
+                value = None  # what the run before returned is not memory of this one
+                value = measuring.run(code.run)
+        except BaseException as error:
+            if cell is not None and is_the_cell():
+                leave_like_bare(self.shell, error)
+            raise
+        finally:
+            result = _reported("memit", lambda: measuring.result("v" in given), given)
+        if "o" in given:
+            return result
+        return None if cell is None else value
+
+
+def _parsed(magic: str, line: str) -> Given:
+    __tracebackhide__ = True
+    given: Given = _or_usage_error(parse, magic, line)
+    return given
+
+
+def _or_usage_error(function: Callable[..., Any], *arguments: Any) -> Any:
+    __tracebackhide__ = True
+    try:
+        return function(*arguments)
+    except NbprofError as error:
+        raise UsageError(str(error)) from None
+
+
+def _compiled(
+    shell: "InteractiveShell", magic: str, line: str, given: Given, cell: str | None
+) -> Cell:
+    __tracebackhide__ = True
+    if cell is None:
+        if not given.rest:
+            raise UsageError(f"%{magic} needs a statement behind it; %%{magic} takes a cell.")
+        return compile_statement(shell, magic, given.rest)
+    try:
+        return compile_cell(shell, magic, line, cell)
+    except SyntaxError as error:
+        if is_the_cell():
+            leave_like_bare(shell, error)
+        raise
+
+
+def _reported(magic: str, make: "Callable[[], Any]", given: Given) -> "Any | None":
+    """Make and show a result; a fault of ours costs the report, not the user's value."""
+    try:
+        result = make()
+        if result is not None:
+            _show(result, given)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"%{magic}'s report was interrupted; the code itself had ended.\n")
+    except NbprofError as error:
+        sys.stderr.write(f"{error} The code itself ran as usual.\n")
+    except Exception as error:  # noqa: BLE001 the user's code must not fail by our fault
+        sys.stderr.write(
+            f"%{magic} could not report ({type(error).__name__}: {error}); the code itself ran as "
+            "usual.\n"
+        )
+    else:
+        return result
+    return None
+
+
+def _show(result: Any, given: Given) -> None:
+    from IPython.display import display
+
+    if "q" not in given:
+        if "o" in given or ("r" in given and given.flags["r"] is True):
+            _say_line(result)
+        else:
+            display(result)
+    file: Path | None = given.get("T")
+    if file is None:
+        return
+    try:
+        file.write_text(result.text + "\n", encoding="utf-8")
+    except OSError as error:
+        sys.stderr.write(f"-T could not write {file}: {error.strerror}.\n")
+    else:
+        if "q" not in given:
+            sys.stdout.write(f"{file} is written.\n")
+
+
+def _say_line(result: "MemoryResult") -> None:
+    """Print the one line of a result that is returned: it shows itself where it lands."""
+    sys.stdout.write(f"{result.text.partition(chr(10))[0]}\n")
+
+
+MemoryMagics.memit.__doc__ = help_text("memit")
