@@ -41,10 +41,8 @@ class Cell:
     last_expression: CodeType | None
     lines: tuple[int, ...]
     """Where each statement begins, and then the last expression."""
-    file: str
-    """The name that the code was compiled under."""
-    source: str
-    """The text that was compiled, with every line where the user sees it."""
+    raw: str
+    """The text as the user sees it, with the magic's line."""
 
     def run(self, before: Callable[[int], None] | None = None) -> Any:
         """Execute the cell in the user's namespace; give the value of its last expression.
@@ -90,7 +88,7 @@ def _compiled(shell: "InteractiveShell", magic: str, source: str, raw: str) -> C
         instead, result = INSTEAD[magic]
         raise UsageError(AWAIT_REFUSED.format(magic=magic, instead=instead, result=result))
     lines = tuple(node.lineno for node in [*executed, *shown])
-    return Cell(shell, tuple(statements), last, lines, name, source)
+    return Cell(shell, tuple(statements), last, lines, raw)
 
 
 def number(shell: "InteractiveShell") -> int:
@@ -178,6 +176,8 @@ def is_the_cell() -> bool:
 
 WATCHER = "record"
 """The name of the function that watches a call into TensorFlow (`capture/dispatch.py`)."""
+LINE_WATCHER = "nbprof.memory.lines"
+"""The module whose functions Python calls at the beginning of lines; they call nobody else's."""
 
 _pending: list[Callable[[], None]] = []
 """What puts back the exception handler that the last failed cell has set."""
@@ -229,13 +229,16 @@ def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
 
 
 def drop_watchers(error: BaseException) -> None:
-    """Take the frames that watch calls into TensorFlow off a traceback.
+    """Take the frames that watch calls into TensorFlow, or lines, off a traceback.
 
     They are hidden, but the innermost frame is shown even so, and an interrupt is often noticed
     in one of them.
     """
     above = error.__traceback__
     while above is not None:
+        below = above.tb_next
+        if below is not None and below.tb_frame.f_globals.get("__name__") == LINE_WATCHER:
+            above.tb_next = None
         while above.tb_next is not None and above.tb_next.tb_frame.f_code.co_name == WATCHER:
             if "__tracebackhide__" not in above.tb_next.tb_frame.f_code.co_varnames:
                 break

@@ -120,6 +120,28 @@ MAGICS = {
         "The code runs as if bare, in this process. Amounts are what the process holds in RAM "
         "(RSS); memory\nthat the allocator kept from before is used again and then does not show.",
     ),
+    "mprun": Magic(
+        "Measure memory line by line: what each line leaves behind, and how high it rises.",
+        (
+            ("%mprun -f FUNCTION [options] STATEMENT", "run the statement, watch the function"),
+            ("%%mprun [options]", "run the cell below and watch its own lines"),
+            ("%%mprun -f FUNCTION [options]", "run the cell below and watch the function"),
+        ),
+        {
+            "f": Flag(
+                "FUNCTION",
+                "watch this function or method, defined in a cell or a file; may be given again",
+                many=True,
+            ),
+            "T": TEXT_FILE,
+            "o": Flag("", "return a LineMemory, in place of the cell's own value"),
+            "r": Flag("", "the same as -o, as memory_profiler has it"),
+            "q": QUIET,
+        },
+        "The code runs once, as if bare, in this process. A line's numbers include what it calls. "
+        "Memory is\nread after lines that take 20 µs or more and at least every 200 µs; what "
+        "shorter lines hold is counted\nto the line after which it is read.",
+    ),
 }
 """The table that lines, help and completion are read from."""
 

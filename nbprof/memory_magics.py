@@ -16,16 +16,24 @@ from IPython.core.magic import (
     output_can_be_silenced,
 )
 
-from nbprof.cell import Cell, compile_cell, compile_statement, is_the_cell, leave_like_bare
+from nbprof.cell import (
+    Cell,
+    cell_names,
+    compile_cell,
+    compile_statement,
+    is_the_cell,
+    leave_like_bare,
+    number,
+)
 from nbprof.errors import NbprofError
-from nbprof.memory_flags import Given, help_text, parse
+from nbprof.memory_flags import MAGICS, Given, help_text, parse
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from IPython.core.interactiveshell import InteractiveShell
 
-    from nbprof.memory.result import MemoryResult
+    from nbprof.memory.targets import Target
 
 
 @magics_class
@@ -59,6 +67,57 @@ class MemoryMagics(Magics):
         if "o" in given:
             return result
         return None if cell is None else value
+
+    @no_var_expand
+    @output_can_be_silenced
+    @line_cell_magic
+    def mprun(self, line: str, cell: str | None = None) -> Any:
+        """Filled from the table of flags below."""
+        __tracebackhide__ = True
+        given = _parsed("mprun", line)
+        code = _compiled(self.shell, "mprun", line, given, cell)
+        if cell is not None and given.rest:
+            raise UsageError("%%mprun takes options on its line; the code stands below it.")
+        targets = self._targets(given, code if cell is not None else None)
+        from nbprof.memory.line_result import line_memory
+        from nbprof.memory.lines import LineTracer
+
+        tracer = LineTracer(targets)
+        try:
+            with tracer:
+                value = code.run()
+        except BaseException as error:
+            if cell is not None and is_the_cell():
+                leave_like_bare(self.shell, error)
+            raise
+        finally:
+            result = _reported("mprun", lambda: line_memory(targets, tracer.notes), given)
+        if "o" in given or "r" in given:
+            return result
+        return None if cell is None else value
+
+    def _targets(self, given: Given, cell: Cell | None) -> "list[Target]":
+        """Find the functions that -f names, or else take the cell's own lines."""
+        __tracebackhide__ = True
+        from nbprof.memory.targets import of_cell, of_function
+
+        if "f" not in given:
+            if cell is None:
+                raise UsageError("%mprun watches functions: name one with -f FUNCTION.")
+            codes = [code for code in cell.statements if not isinstance(code, SyntaxError)]
+            codes += [cell.last_expression] if cell.last_expression else []
+            return [of_cell(codes, cell.raw, f"In [{number(self.shell)}]")]
+        names = cell_names(self.shell)
+        targets = []
+        for expression in dict.fromkeys(given.get("f")):
+            try:
+                function = eval(expression, self.shell.user_global_ns, self.shell.user_ns)
+            except Exception as error:  # noqa: BLE001 whatever the user's expression raises
+                raise UsageError(
+                    f"-f {expression} cannot be found ({type(error).__name__}: {error})."
+                ) from None
+            targets.append(_or_usage_error(of_function, function, expression, names))
+        return targets
 
 
 def _parsed(magic: str, line: str) -> Given:
@@ -115,8 +174,8 @@ def _show(result: Any, given: Given) -> None:
     from IPython.display import display
 
     if "q" not in given:
-        if "o" in given or ("r" in given and given.flags["r"] is True):
-            _say_line(result)
+        if "o" in given or given.get("r") is True:
+            sys.stdout.write(result.in_a_line)  # it shows itself where it lands
         else:
             display(result)
     file: Path | None = given.get("T")
@@ -131,9 +190,5 @@ def _show(result: Any, given: Given) -> None:
             sys.stdout.write(f"{file} is written.\n")
 
 
-def _say_line(result: "MemoryResult") -> None:
-    """Print the one line of a result that is returned: it shows itself where it lands."""
-    sys.stdout.write(f"{result.text.partition(chr(10))[0]}\n")
-
-
-MemoryMagics.memit.__doc__ = help_text("memit")
+for _magic in MAGICS:
+    getattr(MemoryMagics, _magic).__doc__ = help_text(_magic)

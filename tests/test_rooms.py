@@ -12,7 +12,7 @@ MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
     "views": {"views", "_profile"},
-    "display": {"display", "views.view", "_profile", "memory.result"},
+    "display": {"display", "views.view", "_profile", "memory.result", "memory.line_result"},
     "export": {"export", "views.view", "_profile"},
     # profile.view() and profile.export() are doors to the next rooms, opened late
     "_profile": {"views", "views.view", "export"},
@@ -42,7 +42,7 @@ LATE_DOORS = {
     *(("views", "display"), ("views", "display.text")),
     *(("views", f"export.{file}") for file in ("table", "parquet", "whole_file")),
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
-    *(("memory", f"display.memory.{file}") for file in ("text", "html", "plot")),
+    *(("memory", f"display.memory.{file}") for file in ("text", "html", "plot", "lines")),
 }
 """A View shows and exports itself, a Profile saves itself, results about memory show themselves:
 inside methods, never at import."""

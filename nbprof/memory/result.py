@@ -155,6 +155,11 @@ class MemoryResult:
 
         return text.report(self)
 
+    @property
+    def in_a_line(self) -> str:
+        """What `%memit -o` prints of a result that it returns: memory_profiler's line."""
+        return f"{self.text.partition(chr(10))[0]}\n"
+
     def to_csv(self, path: "str | os.PathLike[str]") -> None:
         """Write the frame as CSV, one header line, bytes."""
         self.frame.to_csv(path, index=False)

@@ -94,7 +94,9 @@ class Sampler:
         self._thread.join()
 
     def end(self, reading: Reading, seconds: float) -> None:
-        """Note the last sample."""
+        """Note the last sample; the thread may have taken one while the clock was stopped."""
+        if self.curve.seconds[-1] > seconds:
+            self.curve.seconds[-1] = seconds
         self.curve.add(seconds, *_both(reading), self._wait(seconds))
         self.ask_children(reading.resident)
 
