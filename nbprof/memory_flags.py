@@ -142,6 +142,23 @@ MAGICS = {
         "Memory is\nread after lines that take 20 µs or more and at least every 200 µs; what "
         "shorter lines hold is counted\nto the line after which it is read.",
     ),
+    "memobj": Magic(
+        "Show what the notebook's names hold, or what a cell left behind.",
+        (
+            ("%memobj [options] [NAME ...]", "of all names, or of these"),
+            ("%%memobj [options]", "run the cell below; what do names hold more than before?"),
+        ),
+        {
+            "n": Flag("N", "show so many rows, 15 if not given", _check_count),
+            "T": TEXT_FILE,
+            "o": Flag("", "return an ObjectMemory, in place of the cell's own value"),
+            "q": QUIET,
+        },
+        "Arrays count with their data, data that several share counts once, DataFrames with their "
+        "texts,\ntensors, variables and models with what TensorFlow holds for them. What took too "
+        "long to look at is\nmarked with ~. Values of earlier cells that the shell keeps in Out "
+        "count too.",
+    ),
 }
 """The table that lines, help and completion are read from."""
 

@@ -5,6 +5,7 @@ A magic parses its line, runs the code, hands over, and shows the result. It com
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
+    from nbprof.memory.namespace import ObjectMemory
     from nbprof.memory.targets import Target
 
 
@@ -95,6 +97,56 @@ class MemoryMagics(Magics):
         if "o" in given or "r" in given:
             return result
         return None if cell is None else value
+
+    @no_var_expand
+    @output_can_be_silenced
+    @line_cell_magic
+    def memobj(self, line: str, cell: str | None = None) -> Any:
+        """Filled from the table of flags below."""
+        __tracebackhide__ = True
+        given = _parsed("memobj", line)
+        if cell is None:
+            held = _or_usage_error(self._held, given)
+            result = _reported("memobj", lambda: held, given)
+            return result if "o" in given else None
+        if given.rest:
+            raise UsageError("%%memobj takes options on its line; the code stands below it.")
+        code = _compiled(self.shell, "memobj", line, given, cell)
+        from nbprof.memory.namespace import resident_bytes
+
+        before = self._held(given)
+        before = replace(before, resident=resident_bytes())  # looking has taken memory, too
+        try:
+            value = code.run()
+        except BaseException as error:
+            if is_the_cell():
+                leave_like_bare(self.shell, error)
+            raise
+        finally:
+            result = _reported("memobj", lambda: self._left_behind(before, given), given)
+        return result if "o" in given else value
+
+    def _held(self, given: Given) -> "ObjectMemory":
+        from nbprof.memory.namespace import look
+
+        shell = self.shell
+        names = {
+            name: value
+            for name, value in shell.user_ns.items()
+            if name not in shell.user_ns_hidden and not name.startswith("_")
+        }
+        for cell, value in shell.user_ns.get("Out", {}).items():
+            names[f"Out[{cell}]"] = value
+        asked = given.rest.replace(",", " ").split()
+        for name in asked:
+            if name not in names:
+                raise NbprofError(f"there is no name {name} in this notebook.")
+        return look({name: names[name] for name in asked} if asked else names, given.get("n", 15))
+
+    def _left_behind(self, before: "ObjectMemory", given: Given) -> "ObjectMemory":
+        from nbprof.memory.namespace import difference
+
+        return difference(before, self._held(given))
 
     def _targets(self, given: Given, cell: Cell | None) -> "list[Target]":
         """Find the functions that -f names, or else take the cell's own lines."""

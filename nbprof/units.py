@@ -37,6 +37,18 @@ def format_mebibytes(size: float) -> str:
     return NOT_RECORDED if math.isnan(size) else f"{size / 2**20:.1f} MiB"
 
 
+def format_kilobytes(size: float) -> str:
+    """Write an amount of memory as Pympler does, in units of 1,024: `736 B`, `265.19 KB`."""
+    if math.isnan(size):
+        return NOT_RECORDED
+    if abs(size) < 2**10:
+        return f"{size:.0f} B"
+    for power, unit in ((10, "KB"), (20, "MB"), (30, "GB")):
+        if abs(size) < 2 ** (power + 10) or unit == "GB":
+            return f"{size / 2**power:.2f} {unit}"
+    return NOT_RECORDED
+
+
 def format_count(count: float) -> str:
     """Write a count with tfprof's decimal suffixes: 999, 1.00k, 1.00m, 1.00b."""
     if math.isnan(count):

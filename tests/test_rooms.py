@@ -12,7 +12,14 @@ MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
     "views": {"views", "_profile"},
-    "display": {"display", "views.view", "_profile", "memory.result", "memory.line_result"},
+    "display": {
+        "display",
+        "views.view",
+        "_profile",
+        "memory.result",
+        "memory.line_result",
+        "memory.namespace",
+    },
     "export": {"export", "views.view", "_profile"},
     # profile.view() and profile.export() are doors to the next rooms, opened late
     "_profile": {"views", "views.view", "export"},
@@ -42,7 +49,10 @@ LATE_DOORS = {
     *(("views", "display"), ("views", "display.text")),
     *(("views", f"export.{file}") for file in ("table", "parquet", "whole_file")),
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
-    *(("memory", f"display.memory.{file}") for file in ("text", "html", "plot", "lines")),
+    *(
+        ("memory", f"display.memory.{file}")
+        for file in ("text", "html", "plot", "lines", "objects")
+    ),
 }
 """A View shows and exports itself, a Profile saves itself, results about memory show themselves:
 inside methods, never at import."""

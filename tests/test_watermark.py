@@ -218,24 +218,33 @@ def test_as_another_user_the_peak_is_exact_or_the_report_says_why_not(hidden):
     assert ("would not set its watermark back" in done.stdout) == hidden
 
 
+FORKED = """
+import os
+from memory_spikes import MIB, spike
+from nbprof.memory import measure
+with measure():
+    pass
+child = os.fork()
+if child == 0:
+    with measure() as run:
+        spike(50 * MIB)
+    print(f"{run.result.increment:.0f}", flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
 @on_linux
 def test_a_forked_process_has_a_watermark_of_its_own():
-    module.watermark()
-    reader, writer = os.pipe()
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
-    child = os.fork()
-    if child == 0:
-        try:
-            with measure() as run:
-                spike(50 * MIB)
-            os.write(writer, f"{run.result.increment:.0f}".encode())
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-
-    assert os.read(reader, 100) == b"50"
-    os.close(reader)
-    os.close(writer)
+    assert done.stdout.strip() == "50"
 
 
 def test_there_is_no_result_before_the_block_has_ended():

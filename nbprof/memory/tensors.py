@@ -61,3 +61,58 @@ def _first(value: Any) -> Any:
 
     each = max(1, math.prod(value.shape[1:]))
     return np.ravel(value[: math.ceil(SAMPLED / each)].numpy())
+
+
+def tensor_address(value: Any) -> int | None:
+    """Give where a tensor's data lies in the memory of this process; None where that is unknown."""
+    import numpy as np
+
+    kind = tensor_class()
+    if kind is None or not isinstance(value, kind) or not str(value.device).endswith("CPU:0"):
+        return None
+    try:
+        array = np.asarray(memoryview(value))
+    except (BufferError, NotImplementedError, TypeError, ValueError):  # a type numpy does not have
+        return None
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def parts_of(value: Any) -> list[Any] | None:
+    """Give the tensors and variables that something of TensorFlow or Keras consists of.
+
+    None for anything else. A model's optimizer belongs to it.
+    """
+    if _is(value, "keras.src.backend.common.variables", "Variable"):
+        return [getattr(value, "_value", None)]
+    if _is(value, "tensorflow.python.framework.composite_tensor", "CompositeTensor") and not _is(
+        value, "tensorflow.python.ops.resource_variable_ops", "BaseResourceVariable"
+    ):
+        nest = sys.modules["tensorflow"].nest
+        parts: list[Any] = nest.flatten(value, expand_composites=True)
+        return parts
+    if any(_is(value, *kind) for kind in _WITH_VARIABLES):
+        try:
+            variables = list(value.variables)
+        except Exception:  # noqa: BLE001 models of anybody's making, perhaps not built yet
+            variables = []
+        optimizer = getattr(value, "optimizer", None)
+        return variables if optimizer is None else [*variables, optimizer]
+    return None
+
+
+_WITH_VARIABLES = (
+    ("keras.src.layers.layer", "Layer"),
+    ("keras.src.optimizers.base_optimizer", "BaseOptimizer"),
+    ("tensorflow.python.module.module", "Module"),
+)
+
+
+def is_machinery(value: Any) -> bool:
+    """Tell whether an object is TensorFlow's or Keras' own and none of the above."""
+    return type(value).__module__.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
+
+
+def _is(value: Any, module: str, name: str) -> bool:
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(value, kind)
