@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -24,24 +25,27 @@ def _of_linux() -> list[int] | None:
     parents = ["self"]
     while parents:
         parent = parents.pop()
-        try:
-            threads = Path(f"/proc/{parent}/task").iterdir()
-            found = [
-                child
-                for thread in threads
-                for child in (thread / "children").read_bytes().decode().split()
-            ]
-        except OSError:
-            if parent == "self":
-                return None
-            continue  # it has ended meanwhile
-        for child in found:
+        children = _children(parent)
+        if children is None and parent == "self":
+            return None
+        for child in children or ():
             try:
                 sizes.append(int(Path(f"/proc/{child}/statm").read_bytes().split()[1]) * _PAGE)
-            except (OSError, IndexError):
+            except (OSError, IndexError):  # it has ended meanwhile
                 continue
             parents.append(child)
     return sizes
+
+
+def _children(process: str) -> list[str] | None:
+    """List a process' children, which Linux keeps by thread; None where it does not."""
+    found: list[str] | None = None
+    with suppress(OSError):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            with suppress(OSError):  # the thread has ended meanwhile
+                listed = (thread / "children").read_bytes().decode().split()
+                found = [*(found or ()), *listed]
+    return found
 
 
 def _by_psutil() -> list[int]:

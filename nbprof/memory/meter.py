@@ -72,9 +72,9 @@ class Measurement(AbstractContextManager["Measurement"]):
         error: BaseException | None,
         traceback: "TracebackType | None",
     ) -> None:
+        self._sampler.stop()
         cut = self._last is not None
         self._read_last()
-        self._sampler.stop()
         last = self._last
         if last is None:  # pragma: no cover, for the type checker
             return

@@ -185,7 +185,10 @@ class Sizer:
         if not isinstance(dtype, np.dtype) or dtype.hasobject:
             return int(deep)
         data = column.to_numpy(copy=False)
-        return int(deep) - data.nbytes + self._new(*_bounds(_owner(data)))
+        rest = int(deep) - int(data.nbytes)
+        if rest < 0:  # made only now, such as the numbers of a range
+            return int(deep)
+        return rest + self._new(*_bounds(_owner(data)))
 
     def _tensor(self, tensor: Any) -> Looked:
         size = tensor_bytes(tensor) or 0

@@ -5,6 +5,7 @@ edge of the curve is exact however seldom the thread gets to run. A call that ke
 for long leaves a gap between samples, which stays a gap.
 """
 
+import _thread
 import threading
 import time
 from array import array
@@ -75,13 +76,20 @@ class Sampler:
         self._reached = reached
         self._stretch: Stretch | None = None
         self._began = time.perf_counter()
-        self._over = threading.Event()
         self._ask_children_at = CHILDREN_PERIOD
-        self._thread = threading.Thread(target=self._run, name="nbprof memory", daemon=True)
+        self._over = False
+        self._lock = threading.Lock()
+        """Held while a sample is taken, so that none is taken after the end."""
+        self._alarm = threading.Lock()
+        """Held until the thread is to end."""
 
     def start(self) -> None:
-        """Have the thread ready before the clock starts."""
-        self._thread.start()
+        """Have the thread ready before the clock starts.
+
+        It is not waited for, now or at the end: on a busy machine that takes milliseconds.
+        """
+        self._alarm.acquire()
+        _thread.start_new_thread(self._run, ())
 
     def begin(self, stretch: Stretch, began: float) -> None:
         """Note the first sample; the clock runs since `began`."""
@@ -89,34 +97,37 @@ class Sampler:
         self._stretch, self._began = stretch, began
 
     def stop(self) -> None:
-        """End the thread; also one that never began."""
-        self._over.set()
-        self._thread.join()
+        """Take no more samples; also where none was taken."""
+        with self._lock:
+            self._over = True
+        self._alarm.release()
 
     def end(self, reading: Reading, seconds: float) -> None:
-        """Note the last sample; the thread may have taken one while the clock was stopped."""
-        if self.curve.seconds[-1] > seconds:
-            self.curve.seconds[-1] = seconds
+        """Note the last sample."""
         self.curve.add(seconds, *_both(reading), self._wait(seconds))
         self.ask_children(reading.resident)
 
     def _run(self) -> None:
-        while not self._over.wait(self._wait(time.perf_counter() - self._began)):
+        while not self._alarm.acquire(timeout=self._wait(time.perf_counter() - self._began)):
             if self._stretch is None:
                 continue
-            if self._limit is not None and time.perf_counter() - self._began >= self._limit:
-                self._reached()
-                return
-            self._sample(self._stretch)
+            with self._lock:
+                if self._over:
+                    return
+                if self._limit is not None and time.perf_counter() - self._began >= self._limit:
+                    self._reached()
+                    return
+                resident, now = self._sample(self._stretch)
+            if now >= self._ask_children_at:
+                self.ask_children(resident)
+                cost = time.perf_counter() - self._began - now
+                self._ask_children_at = now + max(CHILDREN_PERIOD, cost / CHILDREN_SHARE)
 
-    def _sample(self, stretch: Stretch) -> None:
+    def _sample(self, stretch: Stretch) -> tuple[int, float]:
         reading = self._watermark.sample(stretch)
         now = time.perf_counter() - self._began
         self.curve.add(now, *_both(reading), self._wait(now))
-        if now >= self._ask_children_at:
-            self.ask_children(reading.resident)
-            cost = time.perf_counter() - self._began - now
-            self._ask_children_at = now + max(CHILDREN_PERIOD, cost / CHILDREN_SHARE)
+        return reading.resident, now
 
     def _wait(self, elapsed: float) -> float:
         return self._period or max(PERIOD, elapsed / MANY)
