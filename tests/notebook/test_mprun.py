@@ -44,6 +44,9 @@ def run():
     shell.close()
 
 
+# Amounts are above 32 MiB, which glibc never takes from what it kept.
+
+
 def by_line(run, name="lines"):
     rows = run(f"{name}.frame.fillna(-1).values.tolist()").value
     return {row[0]: row[1:] for row in eval(rows)}
@@ -102,9 +105,9 @@ def test_a_function_of_a_file_is_measured(run, tmp_path, monkeypatch):
 
 @on_linux
 def test_what_a_line_calls_is_included_and_recursion_counts_once(run):
-    run("def inner():\n    return bytearray(20 * 2**20)\n")
+    run("def inner():\n    return bytearray(40 * 2**20)\n")
     run(
-        "def deep(n):\n    mine = bytearray(10 * 2**20)\n"
+        "def deep(n):\n    mine = bytearray(40 * 2**20)\n"
         "    return [mine, deep(n - 1)] if n else mine"
     )
 
@@ -114,10 +117,10 @@ def test_what_a_line_calls_is_included_and_recursion_counts_once(run):
     run("deeper = %mprun -o -f deep y = deep(4)")
 
     of_both = eval(run("both.frame[both.frame['line'] == 2]['growth_bytes'].tolist()").value)
-    assert [size / MIB for size in of_both] == pytest.approx([20, 20], abs=1)
+    assert [size / MIB for size in of_both] == pytest.approx([40, 40], abs=1)
     found = by_line(run, "deeper")
-    assert found[2][2] / MIB == pytest.approx(50, abs=2)
-    assert found[3][2] / MIB == pytest.approx(40, abs=2)
+    assert found[2][2] / MIB == pytest.approx(200, abs=2)
+    assert found[3][2] / MIB == pytest.approx(160, abs=2)
 
 
 def test_generators_methods_decorated_and_partial_functions_are_found(run):
@@ -216,12 +219,12 @@ def test_shell_lines_and_magics_of_a_cell_are_shown_as_typed(run):
 
 @on_linux
 def test_memit_around_and_inside_mprun_has_its_own_peak(run):
-    outcome = run("%%memit\n%%mprun\nx = np.ones(13_107_200); del x\n%memit np.ones(2**20)")
+    outcome = run("%%memit\n%%mprun\nx = np.ones(13_107_200); del x\n%memit np.ones(6_553_600)")
 
     inner, lines, outer = outcome.shown
     row = next(line for line in lines.splitlines() if "13_107_200" in line)
     increments = [float(re.search(r"increment: ([\d.]+)", text)[1]) for text in (inner, outer)]
-    assert increments == pytest.approx([8, 100], abs=1)
+    assert increments == pytest.approx([50, 100], abs=1)
     assert float(row.split()[6]) == pytest.approx(100, abs=1)
 
 
