@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 600, 110
 LEFT, TOP, BOTTOM = 8, 16, 18
 MOST_POINTS = 300
 MOST_MARKS = 40
-MIB = 2**20
+LEAST_RANGE = 8 * 2**20
 
 
 def svg(run: "MemoryRun", exact: bool) -> str:
@@ -65,9 +65,9 @@ def svg(run: "MemoryRun", exact: bool) -> str:
 
 
 def _range(run: "MemoryRun") -> tuple[float, float]:
-    """Give the least and the most that the drawing shows: at least a MiB, so noise stays flat."""
+    """Give the least and the most that the drawing shows; a small rise is not drawn large."""
     low = min(run.before, run.after, *run.curve.resident)
-    return low, max(run.peak, low + MIB)
+    return low, max(run.peak, low + LEAST_RANGE)
 
 
 def _points(run: "MemoryRun") -> Iterator[tuple[float, float, float, bool]]:

@@ -74,6 +74,8 @@ def _size(name: "Name", size: float) -> str:
 
 def _signed(size: float) -> str:
     more = format_mebibytes(abs(size))
+    if more == format_mebibytes(0):
+        return "nothing more"
     return f"{more} {'more' if size >= 0 else 'less'}"
 
 
