@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 AWAIT_REFUSED = (
-    "%%{magic} cannot run a top-level await; put `with nbprof.profile() as run:` around it in a "
-    "cell without %%{magic} and look at `run.profile`."
+    "%%{magic} cannot run a top-level await; put `{instead}:` around it in a "
+    "cell without %%{magic} and look at `{result}`."
 )
+INSTEAD = {
+    "tfprof": ("with nbprof.profile() as run", "run.profile"),
+    "memit": ("with nbprof.memory.measure() as run", "run.result"),
+    "mprun": ("with nbprof.memory.measure() as run", "run.result"),
+    "memobj": ("with nbprof.memory.measure() as run", "run.result"),
+}
+"""What does for a block what each magic does for a cell."""
 
 
 @dataclass(frozen=True)
@@ -32,24 +39,44 @@ class Cell:
     statements: "tuple[CodeType | SyntaxError, ...]"
     """Code to execute; a statement that cannot be compiled fails when its turn comes."""
     last_expression: CodeType | None
+    lines: tuple[int, ...]
+    """Where each statement begins, and then the last expression."""
+    raw: str
+    """The text as the user sees it, with the magic's line."""
 
-    def run(self) -> Any:
-        """Execute the cell in the user's namespace; give the value of its last expression."""
+    def run(self, before: Callable[[int], None] | None = None) -> Any:
+        """Execute the cell in the user's namespace; give the value of its last expression.
+
+        `before` is called with the line of each statement when its turn has come.
+        """
         __tracebackhide__ = True
         names = self.shell.user_global_ns, self.shell.user_ns
-        for statement in self.statements:
+        for statement, line in zip(self.statements, self.lines, strict=False):
             if isinstance(statement, SyntaxError):
                 raise statement
+            if before:
+                before(line)
             exec(statement, *names)
-        return None if self.last_expression is None else eval(self.last_expression, *names)
+        if self.last_expression is None:
+            return None
+        if before:
+            before(self.lines[-1])
+        return eval(self.last_expression, *names)
 
 
 def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) -> Cell:
     """Compile a cell body; raise SyntaxError, or UsageError for a top-level await."""
     source = _on_screen_lines(shell, magic, line, body)
-    name = shell.compile.cache(
-        source, number(shell), raw_code=f"%%{magic} {line}".rstrip() + f"\n{body}"
-    )
+    return _compiled(shell, magic, source, f"%%{magic} {line}".rstrip() + f"\n{body}")
+
+
+def compile_statement(shell: "InteractiveShell", magic: str, statement: str) -> Cell:
+    """Compile what stands behind a line magic; raise as `compile_cell` does."""
+    return _compiled(shell, magic, shell.transform_cell(statement), statement)
+
+
+def _compiled(shell: "InteractiveShell", magic: str, source: str, raw: str) -> Cell:
+    name = shell.compile.cache(source, number(shell), raw_code=raw)
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
     executed, shown = _by_interactivity(tree.body, shell.ast_node_interactivity)
 
@@ -58,8 +85,10 @@ def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) ->
         statements, last = _compile(shell.compile, name, executed, shown)
     codes = [*statements, *([last] if last else [])]
     if any(isinstance(code, CodeType) and code.co_flags & inspect.CO_COROUTINE for code in codes):
-        raise UsageError(AWAIT_REFUSED.format(magic=magic))
-    return Cell(shell, tuple(statements), last)
+        instead, result = INSTEAD[magic]
+        raise UsageError(AWAIT_REFUSED.format(magic=magic, instead=instead, result=result))
+    lines = tuple(node.lineno for node in [*executed, *shown])
+    return Cell(shell, tuple(statements), last, lines, raw)
 
 
 def number(shell: "InteractiveShell") -> int:
@@ -147,6 +176,8 @@ def is_the_cell() -> bool:
 
 WATCHER = "record"
 """The name of the function that watches a call into TensorFlow (`capture/dispatch.py`)."""
+LINE_WATCHER = "nbprof.memory.lines"
+"""The module whose functions Python calls at the beginning of lines; they call nobody else's."""
 
 _pending: list[Callable[[], None]] = []
 """What puts back the exception handler that the last failed cell has set."""
@@ -198,13 +229,16 @@ def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
 
 
 def drop_watchers(error: BaseException) -> None:
-    """Take the frames that watch calls into TensorFlow off a traceback.
+    """Take the frames that watch calls into TensorFlow, or lines, off a traceback.
 
     They are hidden, but the innermost frame is shown even so, and an interrupt is often noticed
     in one of them.
     """
     above = error.__traceback__
     while above is not None:
+        below = above.tb_next
+        if below is not None and below.tb_frame.f_globals.get("__name__") == LINE_WATCHER:
+            above.tb_next = None
         while above.tb_next is not None and above.tb_next.tb_frame.f_code.co_name == WATCHER:
             if "__tracebackhide__" not in above.tb_next.tb_frame.f_code.co_varnames:
                 break
@@ -213,8 +247,13 @@ def drop_watchers(error: BaseException) -> None:
 
 
 def _first_user_frame(error: BaseException) -> TracebackType | None:
-    """Find the traceback from the cell's own code on, below the frames of this module."""
+    """Find the traceback from the cell's own code on, below the frames of nbprof."""
     traceback = error.__traceback__
-    while traceback and traceback.tb_frame.f_globals.get("__package__") == __package__:
+    while traceback and _is_ours(traceback):
         traceback = traceback.tb_next
     return traceback
+
+
+def _is_ours(traceback: TracebackType) -> bool:
+    package = traceback.tb_frame.f_globals.get("__package__") or ""
+    return package == __package__ or package.startswith(f"{__package__}.")

@@ -19,6 +19,9 @@ from IPython.core.magic import (
 from nbprof.cell import compile_cell, is_the_cell, leave_like_bare, number
 from nbprof.errors import NbprofError
 from nbprof.line import ADVISE, HELP, MAGIC, RESET, SET, Request, completions, help_text, parse_line
+from nbprof.memory_flags import MAGICS as MEMORY_MAGICS
+from nbprof.memory_flags import completions as memory_completions
+from nbprof.memory_magics import MemoryMagics
 from nbprof.run import ProfiledRun, last
 
 if TYPE_CHECKING:
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 
     from nbprof._profile import Profile
 
-COMMANDS = (f"%{MAGIC}", f"%%{MAGIC}")
+NAMES = (MAGIC, *MEMORY_MAGICS)
+COMMANDS = tuple(f"{percent}{name}" for name in NAMES for percent in ("%", "%%"))
 
 
 @magics_class
@@ -167,36 +171,43 @@ NbprofMagics.tfprof.__doc__ = help_text()
 
 
 _KINDS = ("line", "cell")
-_replaced: dict[int, dict[str, Any]] = {}
-"""For each shell, by its id, the magics that stood under our name before."""
+_CLASSES = (NbprofMagics, MemoryMagics)
+_replaced: dict[int, dict[tuple[str, str], Any]] = {}
+"""For each shell, by its id, the magics that stood under our names before."""
 
 
 def load(shell: "InteractiveShell") -> None:
     """Register the magics, remembering what they replace; twice does no harm."""
     table = shell.magics_manager.magics
     if id(shell) not in _replaced:
-        _replaced[id(shell)] = {kind: table[kind].get(MAGIC) for kind in _KINDS}
+        _replaced[id(shell)] = {
+            (kind, name): table[kind].get(name) for kind in _KINDS for name in NAMES
+        }
         for command in COMMANDS:
             shell.set_hook("complete_command", _complete, str_key=command)
-    shell.register_magics(NbprofMagics)
+    shell.register_magics(*_CLASSES)
 
 
 def unload(shell: "InteractiveShell") -> None:
-    """Put back what stood under our names, or nothing."""
+    """Put back what stood under our names, or nothing; what was put there since stays."""
     table = shell.magics_manager.magics
-    for kind, before in _replaced.pop(id(shell), {}).items():
+    for (kind, name), before in _replaced.pop(id(shell), {}).items():
+        if not isinstance(getattr(table[kind].get(name), "__self__", None), _CLASSES):
+            continue
         if before is None:
-            table[kind].pop(MAGIC, None)
+            table[kind].pop(name, None)
         else:
-            table[kind][MAGIC] = before
+            table[kind][name] = before
     for command in COMMANDS:
         dispatcher = shell.strdispatchers["complete_command"].strs.get(command)
         if dispatcher is not None:
             dispatcher.chain[:] = [
                 entry for entry in dispatcher.chain if getattr(entry[1], "__func__", 0) != _complete
             ]
-    shell.magics_manager.registry.pop(NbprofMagics.__name__, None)
+    for registered in _CLASSES:
+        shell.magics_manager.registry.pop(registered.__name__, None)
 
 
 def _complete(_shell: "InteractiveShell", event: Any) -> list[str]:
-    return completions(event.line, event.symbol)
+    of_memory = event.line.lstrip().lstrip("%").split(maxsplit=1)[0] in MEMORY_MAGICS
+    return (memory_completions if of_memory else completions)(event.line, event.symbol)

@@ -32,6 +32,23 @@ def format_bytes(size: float) -> str:
     return f"{size / 1e3:.2f}KB" if size < 1e6 else f"{size / 1e6:.2f}MB"
 
 
+def format_mebibytes(size: float) -> str:
+    """Write an amount of memory as memory_profiler does, in MiB of 2**20 bytes: `21.4 MiB`."""
+    return NOT_RECORDED if math.isnan(size) else f"{size / 2**20:.1f} MiB"
+
+
+def format_kilobytes(size: float) -> str:
+    """Write an amount of memory as Pympler does, in units of 1,024: `736 B`, `265.19 KB`."""
+    if math.isnan(size):
+        return NOT_RECORDED
+    if abs(size) < 2**10:
+        return f"{size:.0f} B"
+    for power, unit in ((10, "KB"), (20, "MB"), (30, "GB")):
+        if abs(size) < 2 ** (power + 10) or unit == "GB":
+            return f"{size / 2**power:.2f} {unit}"
+    return NOT_RECORDED
+
+
 def format_count(count: float) -> str:
     """Write a count with tfprof's decimal suffixes: 999, 1.00k, 1.00m, 1.00b."""
     if math.isnan(count):

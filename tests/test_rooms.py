@@ -14,7 +14,14 @@ MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
     "views": {"views", "_profile"},
-    "display": {"display", "views.view", "_profile"},
+    "display": {
+        "display",
+        "views.view",
+        "_profile",
+        "memory.result",
+        "memory.line_result",
+        "memory.namespace",
+    },
     "export": {"export", "views.view", "_profile"},
     # profile.view() and profile.export() are doors to the next rooms, opened late
     "_profile": {"views", "views.view", "export"},
@@ -31,7 +38,13 @@ MAY_IMPORT = {
     "tfprof_inputs": {"ingest", "_profile"},
     "printed_report": {"views"},
     "line": set(),
-    "magics": {"cell", "display.advice", "files", "line", "run", "_profile"},
+    "memory": {"memory"},
+    "memory_flags": set(),
+    "memory_magics": {"cell", "memory", "memory_flags"},
+    "magics": {
+        *("cell", "display.advice", "files", "line", "run", "_profile"),
+        *("memory_flags", "memory_magics"),
+    },
     "__init__": {"run", "files", "magics", "printed_report", "tfprof_inputs"},
 }
 LATE_DOORS = {
@@ -42,20 +55,25 @@ LATE_DOORS = {
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
     ("views", "display.plots.bars"),
     *(("_profile", f"display.plots.{file}") for file in ("timeline", "memory")),
+    *(
+        ("memory", f"display.memory.{file}")
+        for file in ("text", "html", "plot", "lines", "objects")
+    ),
 }
-"""A View shows and exports itself, a Profile saves and plots itself: inside methods, never at
-import."""
+"""A View shows and exports itself, a Profile saves and plots itself, results about memory show
+themselves: inside methods, never at import."""
 
 NAMED_ONLY = {("views", "matplotlib.axes"), ("_profile", "matplotlib.axes")}
 """What a signature names and nothing imports while the program runs."""
 
 OUTSIDERS = {
     "tensorflow": {"capture"},
-    "IPython": {"magics", "cell", "__init__"},
-    "pandas": {"ingest", "views", "export", "_profile"},
+    "IPython": {"magics", "memory_magics", "cell", "__init__"},
+    "pandas": {"ingest", "views", "export", "_profile", "memory"},
     "matplotlib": {"display"},
     **{name: {"display"} for name in ("anywidget", "ipywidgets", "traitlets")},
-    "psutil": {"capture"},
+    "psutil": {"memory"},
+    "memory_profiler": {"memory"},
     "pyarrow": {"export"},
     **{name: {"files"} for name in ("dask", "distributed", "fsspec")},
     "tqdm": {"progress"},

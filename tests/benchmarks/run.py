@@ -19,8 +19,11 @@ from traces import TRACES
 from ways import FAILED, TOP
 
 RESULT = TOP / "build" / "bench.json"
-PARTS = ("loading", "profiling", "reading_traces", "saved_profiles", "tfprof_inputs")
-PACKAGES = ("tensorflow", "xprof", "protobuf", "numpy", "pandas")
+PARTS = (
+    *("loading", "memory", "memory_lines", "profiling", "reading_traces"),
+    *("saved_profiles", "tfprof_inputs"),
+)
+PACKAGES = ("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil")
 
 
 class Asked(argparse.Namespace):

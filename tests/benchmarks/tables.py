@@ -26,9 +26,15 @@ COLUMNS = {
     "of_file": Column("of the file", "{:.1f} ×"),
     "own_megabytes": Column("own file, MB", "{:,.1f}"),
     "of_trace": Column("of the trace", "{:.2f} ×"),
+    "spike": Column("spike"),
+    "mebibytes": Column("found, MiB", "{:,.1f}"),
+    "least_mebibytes": Column("at worst, MiB", "{:,.1f}"),
+    "added_milliseconds": Column("added, ms", "{:,.2f}"),
+    "added_seconds": Column("added, s", "{:,.3f}"),
+    "of_memory_profiler": Column("of memory_profiler's", "{:.3f} ×"),
     "exponent": Column("exponent", "{:.2f}"),
 }
-TEXTS = {"cell", "trace", "view", "way"}
+TEXTS = {"cell", "spike", "trace", "view", "way"}
 
 
 def column(key):

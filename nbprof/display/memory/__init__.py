@@ -1,0 +1,1 @@
+"""What the memory magics show: text, HTML, and curves."""

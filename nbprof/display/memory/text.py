@@ -1,0 +1,62 @@
+"""Memory results as text: memory_profiler's line first, then what else is known."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nbprof.units import format_mebibytes
+
+if TYPE_CHECKING:
+    from nbprof.memory.result import Held, MemoryResult, MemoryRun
+
+MIB = 2**20
+
+
+def headline(result: "MemoryResult") -> str:
+    """Write memory_profiler's line; a lower bound says so."""
+    at_least = "" if result.exact else "at least "
+    return (
+        f"peak memory: {at_least}{result.peak:.2f} MiB, "
+        f"increment: {at_least}{result.increment:.2f} MiB"
+    )
+
+
+def report(result: "MemoryResult") -> str:
+    """Write the whole report."""
+    return "\n".join([headline(result), *details(result)])
+
+
+def details(result: "MemoryResult") -> Iterator[str]:
+    """Write what stands below the headline, line by line."""
+    yield "; ".join(figures(result.largest))
+    if len(result.runs) > 1:
+        yield "peaks of the runs: " + ", ".join(f"{peak:.2f} MiB" for peak in result.mem_usage)
+    if result.held is not None:
+        yield "; ".join(held_figures(result.held))
+    for note in result.notes:
+        yield f"note: {note}"
+
+
+def figures(run: "MemoryRun") -> Iterator[str]:
+    """Write the figures of one run."""
+    yield f"before {format_mebibytes(run.before)}, after {format_mebibytes(run.after)}"
+    if run.kept >= MIB:
+        yield f"freed but kept by the allocator {format_mebibytes(run.kept)}"
+    if not math.isnan(run.children):
+        yield f"child processes at least {format_mebibytes(run.children)}"
+    for device in run.devices:
+        bound = "" if device.exact else "at least "
+        yield (
+            f"{device.device} peak {bound}{format_mebibytes(device.peak)}, "
+            f"before {format_mebibytes(device.before)}, after {format_mebibytes(device.after)}"
+        )
+
+
+def held_figures(held: "Held") -> Iterator[str]:
+    """Write what `-v` found out."""
+    yield f"after garbage collection {format_mebibytes(held.after_collection)}"
+    yield f"Python objects {format_mebibytes(held.python_objects)}"
+    if not math.isnan(held.tensors):
+        yield f"tensors and variables {format_mebibytes(held.tensors)}"
+    if not math.isnan(held.returned):
+        yield f"a trim of the allocator returned {format_mebibytes(held.returned)}"

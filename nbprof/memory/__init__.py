@@ -1,0 +1,8 @@
+"""How much memory the process holds: over a stretch of code, line by line, and by whom.
+
+`with measure() as run:` measures a block; `run.result` is what `%memit` shows.
+"""
+
+from nbprof.memory.meter import Measurement as measure  # noqa: N813 the name reads as a verb
+
+__all__ = ["measure"]

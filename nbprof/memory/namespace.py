@@ -1,0 +1,198 @@
+"""What the names of a notebook hold: `%memobj`, and what a cell left behind: `%%memobj`."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import BuiltinFunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from nbprof.memory.objects import Sizer, type_name
+from nbprof.memory.watermark import watermark
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+SECONDS = 0.4
+"""So long is looked for what is held at most, and so long again for what each name leads to."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """One name; amounts are bytes."""
+
+    name: str
+    type: str
+    bytes: float
+    """What it holds; what several names hold is counted to the first that owns it."""
+    reached: float
+    """All that it leads to, shared with other names or not."""
+    exact: bool
+    """Whether the amounts are not estimates or lower bounds."""
+    identity: int = 0
+    """Which object it is; tells whether a cell has put another there."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """All objects of one type that names lead to."""
+
+    type: str
+    count: int
+    bytes: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ObjectMemory:
+    """What names hold, or with `change` what they hold more than before a cell."""
+
+    names: tuple[Name, ...]
+    kinds: tuple[Kind, ...]
+    resident: float
+    """Bytes that the process holds in RAM."""
+    rows: int = 15
+    """How many rows are shown."""
+    change: bool = False
+    states: Mapping[str, str] | None = None
+    """Of each name that a cell changed, whether it is new, gone or another object now."""
+
+    @property
+    def total(self) -> float:
+        """What all names hold together, in bytes."""
+        return float(sum(name.bytes for name in self.names))
+
+    @property
+    def frame(self) -> "pd.DataFrame":
+        """One row a name, the largest first, amounts in bytes."""
+        import pandas as pd
+
+        frame = pd.DataFrame(
+            {
+                "name": [each.name for each in self.names],
+                "type": [each.type for each in self.names],
+                "bytes": [each.bytes for each in self.names],
+                "reached_bytes": [each.reached for each in self.names],
+                "exact": [each.exact for each in self.names],
+            }
+        )
+        if self.states is not None:
+            frame["state"] = [self.states.get(each.name, "") for each in self.names]
+        return frame
+
+    @property
+    def types(self) -> "pd.DataFrame":
+        """One row a type, the largest first, amounts in bytes."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "type": [each.type for each in self.kinds],
+                "count": [each.count for each in self.kinds],
+                "bytes": [each.bytes for each in self.kinds],
+            }
+        )
+
+    @property
+    def text(self) -> str:
+        """The names, and the types as Pympler prints them."""
+        from nbprof.display.memory import objects
+
+        return objects.report(self)
+
+    @property
+    def in_a_line(self) -> str:
+        """Nothing: `%memobj -o` prints nothing of a result that it returns."""
+        return ""
+
+    def to_csv(self, path: "str | os.PathLike[str]") -> None:
+        """Write the frame as CSV, one header line, bytes."""
+        self.frame.to_csv(path, index=False)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        from nbprof.display.memory import objects
+
+        return objects.html_report(self)
+
+
+def look(names: Mapping[str, Any], rows: int = 15) -> ObjectMemory:
+    """Say what each name holds; modules and classes are left out."""
+    kept = {
+        name: value
+        for name, value in names.items()
+        if not isinstance(value, ModuleType | type | BuiltinFunctionType)
+    }
+    resident = resident_bytes()
+    everything = Sizer(SECONDS)
+    found = {}
+    for name in sorted(kept, key=lambda name: _borrows(kept[name])):
+        found[name] = (*everything.add(kept[name]), everything.shares)
+    alone = Sizer(SECONDS)
+    sized = []
+    for name, value in kept.items():
+        size, exact, shares = found[name]
+        reached = max(size, alone.afresh().add(value)[0]) if shares else size
+        sized.append(Name(name, type_name(type(value)), size, reached, exact, id(value)))
+    kinds = (Kind(kind, *figures) for kind, figures in everything.by_type.items())
+    return ObjectMemory(
+        tuple(sorted(sized, key=lambda each: -each.bytes)),
+        tuple(sorted(kinds, key=lambda each: -each.bytes)),
+        resident,
+        rows,
+    )
+
+
+def _borrows(value: Any) -> bool:
+    """Tell whether an object's data belongs to another, so that the other is counted first."""
+    return getattr(value, "base", None) is not None or isinstance(value, list | tuple | dict)
+
+
+def resident_bytes() -> float:
+    """Give what the process holds in RAM."""
+    owner = watermark()
+    stretch = owner.open()
+    owner.close(stretch)
+    return float(stretch.before)
+
+
+def difference(before: ObjectMemory, after: ObjectMemory) -> ObjectMemory:
+    """Say what was left behind between two looks: names and types that hold more or less."""
+    names, states = [], {}
+    earlier = {each.name: each for each in before.names}
+    for now in after.names:
+        was = earlier.pop(now.name, None)
+        if was is None:
+            states[now.name] = "new"
+        elif was.identity != now.identity:
+            states[now.name] = "changed"
+        grown = now.bytes - (was.bytes if was else 0)
+        reached = now.reached - (was.reached if was else 0)
+        if now.name in states or grown:
+            exact = now.exact and (was is None or was.exact)
+            names.append(Name(now.name, now.type, grown, reached, exact))
+    for was in earlier.values():
+        states[was.name] = "gone"
+        names.append(Name(was.name, was.type, -was.bytes, -was.reached, was.exact))
+    return ObjectMemory(
+        tuple(sorted(names, key=lambda each: -abs(each.bytes))),
+        tuple(sorted(_kinds(before, after), key=lambda each: -abs(each.bytes))),
+        after.resident - before.resident if after.resident else math.nan,
+        after.rows,
+        change=True,
+        states=states,
+    )
+
+
+def _kinds(before: ObjectMemory, after: ObjectMemory) -> list[Kind]:
+    was = {each.type: each for each in before.kinds}
+    now = {each.type: each for each in after.kinds}
+    nothing = Kind("", 0, 0)
+    found = []
+    for kind in was.keys() | now.keys():
+        old, new = was.get(kind, nothing), now.get(kind, nothing)
+        if (old.count, old.bytes) != (new.count, new.bytes):
+            found.append(Kind(kind, new.count - old.count, new.bytes - old.bytes))
+    return found

@@ -1,0 +1,33 @@
+"""Memory that comes and goes: so many bytes for so many milliseconds, with Python's lock or not."""
+
+import ctypes
+import mmap
+import sys
+
+MIB = 2**20
+READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
+PRIVATE_ANONYMOUS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+
+
+def spike(size=200 * MIB, milliseconds=1.0, lock_held=False):
+    """Touch `size` bytes, hold them for a while, and give them back.
+
+    With the lock held no other Python thread runs from the first byte to the last, as in one long
+    call of a library that keeps it.
+    """
+    usual = sys.getswitchinterval()
+    if lock_held:
+        sys.setswitchinterval(1000)
+    try:
+        _spike(ctypes.PyDLL(None) if lock_held else ctypes.CDLL(None), size, milliseconds)
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def _spike(library, size, milliseconds):
+    library.mmap.restype = ctypes.c_void_p
+    length = ctypes.c_size_t(size)
+    address = ctypes.c_void_p(library.mmap(None, length, READ_WRITE, PRIVATE_ANONYMOUS, -1, 0))
+    library.memset(address, 1, length)
+    library.usleep(ctypes.c_uint(int(milliseconds * 1000)))
+    library.munmap(address, length)

@@ -1,0 +1,424 @@
+"""`%memit` and `%%memit`: memory_profiler's contract, in IPython's own shell."""
+
+import math
+import re
+import subprocess
+import sys
+
+import pytest
+from front_ends import Shell
+from memory_spikes import MIB
+
+from nbprof.errors import NbprofError
+from nbprof.memory.allocator import Heap, kept
+from nbprof.memory.children import held_by_children
+from nbprof.memory.devices import DeviceMemory, over
+from nbprof.memory.result import Mark, MemoryResult, MemoryRun
+from nbprof.memory.sampler import Curve
+from nbprof.memory_flags import MAGICS, completions, help_text, parse
+
+pytestmark = pytest.mark.notebook
+
+LINE = re.compile(r"^peak memory: \d+\.\d\d MiB, increment: -?\d+\.\d\d MiB$", re.M)
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the watermark is Linux's")
+
+
+@pytest.fixture
+def run():
+    shell = Shell()
+    shell.run("%load_ext nbprof")
+    shell.run("from memory_spikes import MIB, spike")
+    yield shell.run
+    shell.run("%unload_ext nbprof")
+    shell.close()
+
+
+def shown(outcome):
+    (text,) = outcome.shown
+    return text
+
+
+def increment(text):
+    return float(re.search(r"increment: (?:at least )?(-?[\d.]+) MiB", text)[1])
+
+
+@on_linux
+def test_a_line_reports_in_memory_profilers_words_and_is_right(run):
+    text = shown(run("%memit spike(80 * MIB)"))
+
+    assert LINE.match(text)
+    assert increment(text) == pytest.approx(80, abs=1)
+    assert re.search(r"^before [\d.]+ MiB, after [\d.]+ MiB", text, re.M)
+
+
+def test_the_value_of_a_cell_is_still_its_value_and_its_names_land(run):
+    outcome = run("%%memit\nkept = bytearray(30 * MIB)\nlen(kept)")
+
+    assert outcome.value == str(30 * MIB)
+    assert LINE.match(shown(outcome))
+    assert run("len(kept)").value == str(30 * MIB)
+
+
+def test_the_line_of_a_cell_is_setup_that_is_not_measured(run):
+    outcome = run("%%memit early = bytearray(50 * MIB)\nlen(early)")
+
+    assert increment(shown(outcome)) < 25
+    assert outcome.value == str(50 * MIB)
+
+
+def test_the_code_runs_once_unless_it_is_to_be_repeated(run):
+    run("runs = []")
+    run("%memit runs.append(1)")
+    assert run("len(runs)").value == "1"
+
+    text = shown(run("%memit -r3 runs.append(1)"))
+
+    assert run("len(runs)").value == "4"
+    assert text.count("MiB, ") >= 3
+    assert "peaks of the runs: " in text
+
+
+def test_a_result_is_returned_on_request_with_memory_profilers_attributes(run):
+    outcome = run("result = %memit -o -r 2 spike(40 * MIB)")
+
+    assert LINE.search(outcome.printed)
+    assert run("len(result.mem_usage), result.repeat, result.include_children").value == (
+        "(2, 2, False)"
+    )
+    assert run("max(result.mem_usage) == result.peak").value == "True"
+    assert run("abs(result.peak - result.baseline - result.increment) < 1e-9").value == "True"
+    assert run("type(result).__name__").value == "'MemoryResult'"
+
+
+def test_the_frame_is_in_bytes_and_is_written_as_csv(run, tmp_path):
+    run("result = %memit -oq spike(40 * MIB)")
+
+    run(f"result.to_csv({str(tmp_path / 'm.csv')!r})")
+
+    header, row = (tmp_path / "m.csv").read_text().splitlines()
+    found = dict(zip(header.split(","), row.split(","), strict=True))
+    assert float(found["peak_bytes"]) == float(run("float(result.peak * 2**20)").value)
+    assert float(found["before_bytes"]) == float(run("float(result.baseline * 2**20)").value)
+
+
+def test_quiet_shows_nothing_and_a_file_gets_the_text(run, tmp_path):
+    outcome = run(f"%memit -q -T {tmp_path / 'r.txt'} pass")
+
+    assert not outcome.shown
+    assert not outcome.printed
+    assert LINE.match((tmp_path / "r.txt").read_text())
+
+
+@pytest.mark.parametrize("error", ["1/0", "raise KeyboardInterrupt", "raise SystemExit(3)"])
+def test_an_exception_leaves_the_cell_after_the_report(run, error):
+    bare = run(error)
+    outcome = run(f"%%memit\nbefore_it = 1\n{error}")
+
+    assert outcome.error == bare.error
+    assert LINE.match(shown(outcome))
+    assert "nbprof" not in outcome.traceback
+    assert "run_cell_magic" not in outcome.traceback
+    assert run("before_it").value == "1"
+
+
+def test_the_traceback_points_at_the_lines_on_the_screen(run):
+    outcome = run("%%memit -q\n\nx = 1\n[][0]")
+
+    assert "line 4" in outcome.traceback
+
+
+def test_a_syntax_error_is_that_of_the_bare_cell_and_nothing_runs(run):
+    outcome = run("%%memit\nran = 1\nx = (")
+
+    assert outcome.error in ("SyntaxError", "_IncompleteInputError")
+    assert not outcome.shown
+    assert run("ran").error == "NameError"
+
+
+def test_a_top_level_await_is_refused_in_a_sentence(run):
+    outcome = run("%%memit\nimport asyncio\nawait asyncio.sleep(0)")
+
+    assert outcome.error == "UsageError"
+    assert "`with nbprof.memory.measure() as run:`" in outcome.traceback
+
+
+@on_linux
+def test_nested_magics_are_each_right(run):
+    outcome = run("%%memit\nspike(120 * MIB)\n%memit spike(50 * MIB)\nNone")
+
+    inner, outer = outcome.shown
+    assert increment(inner) == pytest.approx(50, abs=2)
+    assert increment(outer) == pytest.approx(120, abs=2)
+
+
+def test_measuring_ends_when_it_was_asked_to_and_the_code_runs_on(run):
+    text = shown(run("import time\n%memit -t 0.03 time.sleep(0.2); finished = True"))
+
+    assert "measuring ended after 0.03 s, as -t asked; the code ran on." in text
+    assert run("finished").value == "True"
+
+
+WAITS = "import time; held = bytearray(50 * 2**20); print(flush=True); time.sleep(60)"
+
+
+@pytest.fixture
+def with_child(run):
+    run("import subprocess, sys")
+    run(
+        f"child = subprocess.Popen([sys.executable, '-c', {WAITS!r}], stdout=subprocess.PIPE)\n"
+        "child.stdout.readline()"
+    )
+    yield run
+    run("child.kill(); child.wait(); child.stdout.close()")
+
+
+@pytest.mark.parametrize("backend", ["nbprof", "memory_profiler"])
+def test_child_processes_live_when_the_cell_raises(with_child, backend):
+    if backend == "memory_profiler":
+        pytest.importorskip("memory_profiler")
+
+    outcome = with_child(f"%%memit -backend {backend}\n1/0")
+
+    assert outcome.error == "ZeroDivisionError"
+    assert with_child("child.poll() is None").value == "True"
+
+
+def test_what_children_hold_stands_apart_and_is_added_on_request(with_child):
+    assert 50 * MIB <= held_by_children() < 10_000 * MIB
+
+    apart = shown(with_child("%memit pass"))
+    added = shown(with_child("%memit -c pass"))
+
+    held = float(re.search(r"child processes at least ([\d.]+) MiB", apart)[1])
+    assert held == pytest.approx(held_by_children() / MIB, abs=1)
+    assert not apart.startswith("peak memory: at least")
+    assert added.startswith("peak memory: at least")
+    assert "a lower bound" in added
+    peaks = [float(re.search(r"([\d.]+) MiB", text)[1]) for text in (apart, added)]
+    assert peaks[1] - peaks[0] > 45
+
+
+def test_memory_profiler_can_measure_for_comparison(run):
+    pytest.importorskip("memory_profiler")
+
+    text = shown(run("%memit -backend memory_profiler spike(60 * MIB, milliseconds=300)"))
+
+    assert text.startswith("peak memory: at least ")
+    assert increment(text) == pytest.approx(60, abs=10)
+    assert "memory_profiler looked every 0.1 s" in text
+
+
+def test_more_is_found_out_on_request_after_the_measured_stretch(run):
+    text = shown(run("%memit -v spike(20 * MIB)"))
+
+    assert re.search(r"after garbage collection [\d.]+ MiB; Python objects [\d.]+ MiB", text)
+
+
+def test_a_fault_of_ours_costs_the_report_but_not_the_value(run, monkeypatch, capsys):
+    monkeypatch.setattr("nbprof.memory.backends.together", None)
+
+    outcome = run("%%memit\n'still there'")
+
+    assert outcome.value == "'still there'"
+    assert outcome.error is None
+
+
+def test_the_html_has_the_curve_and_the_lines_and_runs_no_script(run):
+    run("result = None")
+    run("%%memit -q -o\nspike(20 * MIB, milliseconds=40)\nspike(30 * MIB, milliseconds=40)")
+
+    html = run("print(_._repr_html_())").printed
+
+    assert "<svg" in html
+    assert "line 3 begins at" in html
+    assert "<script" not in html
+
+
+@pytest.mark.parametrize(
+    ("line", "flags", "rest"),
+    [
+        ("-r 3 -i .5 f(x)", {"r": 3, "i": 0.5}, "f(x)"),
+        ("-r3 -i.5 f(x)", {"r": 3, "i": 0.5}, "f(x)"),
+        ("-coq f('-r 3')", {"c": True, "o": True, "q": True}, "f('-r 3')"),
+        ("--backend=nbprof  x  = 'a  b'", {"backend": "nbprof"}, "x  = 'a  b'"),
+        ("-- -x", {}, "-x"),
+        ("", {}, ""),
+    ],
+)
+def test_flags_come_first_and_the_statement_is_kept_as_typed(line, flags, rest):
+    given = parse("memit", line)
+
+    assert (dict(given.flags), given.rest) == (flags, rest)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("-r", "-r needs a value behind it."),
+        ("-r none pass", "-r takes a whole number from 1 on, not 'none'."),
+        ("-r0 pass", "-r takes a whole number from 1 on, not '0'."),
+        ("-t soon pass", "-t takes a number of seconds above 0, not 'soon'."),
+        ("-q=1 pass", "-q takes no value."),
+        ("-q -q pass", "-q is given twice."),
+        ("-bakend nbprof pass", "there is no option -bakend; did you mean -backend?"),
+        ("-backend tracemalloc pass", "-backend takes one of nbprof, memory_profiler"),
+        ("-T /no/such/folder/x pass", "-T cannot write '/no/such/folder/x'"),
+        ("-5 + 3", "A statement that begins with a dash stands behind two of them: --"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_refused_in_a_sentence(line, sentence):
+    with pytest.raises(NbprofError) as refused:
+        parse("memit", line)
+
+    assert sentence in str(refused.value)
+
+
+def test_a_bad_option_is_a_usage_error_and_nothing_runs(run):
+    outcome = run("%%memit -bakend x\nran = True")
+
+    assert outcome.error == "UsageError"
+    assert "did you mean -backend?" in outcome.traceback
+    assert run("ran").error == "NameError"
+    assert "needs a statement" in run("%memit").traceback
+
+
+@pytest.mark.parametrize("magic", MAGICS)
+def test_the_help_of_every_magic_is_made_from_its_table(run, magic):
+    for name, flag in MAGICS[magic].flags.items():
+        assert f"-{name} {flag.value}" in help_text(magic)
+    assert run(f"print(get_ipython().find_magic({magic!r}).__doc__)").printed.strip() == (
+        help_text(magic)
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("%memit -ba", "-backend"),
+        ("%%memit -r 3 -", "-i"),
+        ("%memit -backend me", "memory_profiler"),
+    ],
+)
+def test_options_and_their_values_are_completed(typed, offered):
+    shell = Shell()
+    shell.run("%load_ext nbprof")
+
+    _, found = shell.shell.complete("", typed, len(typed))
+
+    assert offered in found
+    shell.close()
+
+
+def test_names_behind_the_options_are_left_to_the_shell_to_complete():
+    assert completions("%memit long_na", "long_na") == []
+    assert completions("%memit -r 3 long_na", "long_na") == []
+    assert completions("%memit f(3 -", "-") == []
+
+
+def test_unloading_gives_memory_profilers_magic_back(run):
+    def older(line, cell=None):
+        return "memory_profiler's"
+
+    shell = Shell()
+    shell.shell.register_magic_function(older, "line_cell", "memit")
+    shell.run("%load_ext nbprof")
+    assert shell.run("%memit -q pass").value is None
+
+    shell.run("%unload_ext nbprof")
+
+    assert shell.run("%memit pass").value == '"memory_profiler\'s"'
+    assert "mprun" not in shell.shell.magics_manager.magics["line"]
+    shell.close()
+
+
+def test_a_magic_that_came_after_ours_stays_when_ours_go():
+    def newer(line, cell=None):
+        return "newer"
+
+    shell = Shell()
+    shell.run("%load_ext nbprof")
+    shell.shell.register_magic_function(newer, "line_cell", "memit")
+
+    shell.run("%unload_ext nbprof")
+
+    assert shell.run("%memit").value == "'newer'"
+    shell.close()
+
+
+def test_what_was_freed_but_is_kept_is_what_grew_without_being_used():
+    at_first = Heap(used=100.0, free=10.0)
+
+    assert kept(at_first, Heap(100.0, 174.0), growth=164) == 164  # made and freed again
+    assert kept(at_first, Heap(-66.0, 176.0), growth=1) == 166  # freed, made before
+    assert kept(at_first, Heap(300.0, 10.0), growth=200) == 0  # in use
+    assert kept(at_first, Heap(116.0, 10.0), growth=200) == 0  # in use, but not from this heap
+    assert math.isnan(kept(Heap(math.nan, math.nan), Heap(math.nan, math.nan), 5))
+
+
+def test_the_peak_of_a_device_is_exact_only_where_it_rose():
+    before = (DeviceMemory("GPU:0", 10, 50), DeviceMemory("GPU:1", 10, 50))
+    after = (DeviceMemory("GPU:0", 20, 90), DeviceMemory("GPU:1", 30, 50))
+
+    risen, not_risen = over(before, after)
+
+    assert (risen.peak, risen.exact) == (90, True)
+    assert (not_risen.peak, not_risen.exact) == (30, False)
+
+
+def result_by_hand(**changes):
+    curve = Curve()
+    for seconds, resident, most in (
+        (0, 100, 100),
+        (0.01, 150, 160),
+        (0.2, 110, 300),
+        (0.21, 90, 110),
+    ):
+        curve.add(seconds, resident * MIB, most * MIB, 0.01 if seconds else 0)
+    run = MemoryRun(
+        before=100 * MIB, peak=300 * MIB, after=90 * MIB, exact=True, seconds=0.21, kept=12.5 * MIB,
+        curve=curve, marks=(Mark(0.0, "line 2"), Mark(0.01, "line 3")),
+    )  # fmt: skip
+    return MemoryResult((run,), **changes)
+
+
+def test_the_text_says_what_is_known_and_nothing_else(golden):
+    golden.check("memit.txt", result_by_hand(notes=("a <note>.",)).text)
+
+
+def test_the_html_escapes_and_draws_gaps_as_gaps():
+    html = result_by_hand(notes=("a <note>.",))._repr_html_()
+
+    assert "a &lt;note&gt;." in html
+    line = re.search(r'<path d="(M[^"]+)" fill="none"', html)[1]
+    assert line.count("M") == 2
+
+
+def test_the_curve_is_drawn_by_matplotlib_with_gaps_as_gaps():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    ax = result_by_hand().plot()
+
+    held = ax.get_lines()[0].get_ydata()
+    assert sum(math.isnan(size) for size in held) == 1
+    assert ax.get_ylabel() == "MiB in RAM"
+    assert result_by_hand().plot(ax=ax) is ax
+    plt.close("all")
+
+
+def test_loading_the_magics_imports_nothing_heavy():
+    script = (
+        "import sys\nimport nbprof.magics\n"
+        "print([name for name in ('numpy', 'pandas', 'psutil', 'memory_profiler', 'ctypes') "
+        "if name in set(sys.modules)])"
+    )
+    bare = "import IPython.core.interactiveshell\n"
+
+    done = subprocess.run(
+        [sys.executable, "-c", bare + script], capture_output=True, text=True, check=True
+    )
+
+    assert "memory_profiler" not in done.stdout
+    assert "numpy" not in done.stdout
+    assert "pandas" not in done.stdout

@@ -1,0 +1,80 @@
+"""The notebook on memory runs, and shows what its text and the page in docs/ say."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from nbprof.memory_flags import MAGICS
+
+pytestmark = pytest.mark.notebook
+
+TOP = Path(__file__).parents[2]
+NOTEBOOK = TOP / "examples" / "notebooks" / "memory.ipynb"
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    resources = {"metadata": {"path": str(tmp_path_factory.mktemp("notebook"))}}
+    NotebookClient(notebook, timeout=300, resources=resources).execute()
+    return {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+
+
+def text(output):
+    return output.get("data", {}).get("text/plain", output.get("text", ""))
+
+
+def amount(words, told):
+    return float(re.search(rf"{words} ([\d.]+) MiB", told)[1])
+
+
+def test_the_peak_of_a_moment_is_found(outputs):
+    told = text(outputs["spike"][0])
+
+    assert amount("increment:", told) == pytest.approx(200, abs=2)
+    assert amount("after", told) - amount("before", told) < 5
+    assert "<svg" in outputs["spike"][0]["data"]["text/html"]
+
+
+def test_what_is_freed_is_not_returned_and_nobody_holds_it(outputs):
+    kept = text(outputs["keep"][0])
+    names = text(outputs["who"][0])
+    again = text(outputs["again"][0])
+
+    assert amount("freed but kept by the allocator", kept) > 150
+    assert amount("before", kept) - amount("after", kept) < 40
+    assert re.search(r"pieces \| +list \| +3\.\d\d MB", names)
+    assert amount("increment:", again) < 60
+
+
+def test_a_trim_returns_what_was_nobodys(outputs):
+    told = text(outputs["v"][0])
+
+    assert amount("a trim of the allocator returned", told) > 50
+
+
+def test_what_a_cell_left_behind_is_shown(outputs):
+    left, deleted = text(outputs["left"][0]), text(outputs["delete"][0])
+
+    assert re.search(r"first_rows .* new$", left, re.M)
+    assert re.search(r"measurements .* gone$", deleted, re.M)
+    assert re.search(r"first_rows .* grown$", deleted, re.M)
+
+
+def test_no_cell_fails_and_the_repository_has_no_outputs(outputs):
+    kinds = {output.output_type for cell in outputs.values() for output in cell}
+    bare = nbformat.read(NOTEBOOK, as_version=4)
+
+    assert "error" not in kinds
+    assert not any(cell.get("outputs") for cell in bare.cells)
+
+
+@pytest.mark.parametrize("magic", MAGICS)
+def test_the_page_names_every_flag(magic):
+    page = (TOP / "docs" / "memory.md").read_text(encoding="utf-8")
+
+    for flag in MAGICS[magic].flags:
+        assert f"`-{flag}" in page
