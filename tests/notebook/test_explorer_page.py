@@ -9,6 +9,8 @@ import pytest
 from by_hand import node, profile
 from lab import browser
 
+from nbprof.line import parse_line
+
 pytestmark = pytest.mark.browser
 
 UNTIMED = profile(
@@ -216,7 +218,9 @@ def test_selected_rows_are_copied_and_shown_rows_saved(opened):
     opened.page.wait_for_function(
         "document.querySelector('.nbx-status').textContent.includes('line')"
     )
-    assert opened.page.evaluate("navigator.clipboard.readText()").startswith("%tfprof scope ")
+    line = opened.page.evaluate("navigator.clipboard.readText()")
+    request = parse_line(line.removeprefix("%tfprof "))
+    assert (request.word, request.options.order_by) == ("scope", "micros")
 
 
 def test_the_flame_and_the_table_select_in_each_other(opened):

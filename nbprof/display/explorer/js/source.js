@@ -44,12 +44,13 @@ export function linesOf(table) {
 }
 
 /**
- * Add up what a line cost, with all that it called.
+ * Add up what a line cost, with all that it called; NaN where nothing of it is known.
  * @param {Line} line
  * @param {Column} column
  */
 export function costOf(line, column) {
-  return line.tops.reduce((sum, row) => sum + (column.shipped[row] || 0), 0);
+  const known = line.tops.map((row) => column.shipped[row]).filter((cost) => cost === cost);
+  return known.length ? known.reduce((sum, cost) => sum + cost, 0) : NaN;
 }
 
 export class Source {
