@@ -147,6 +147,9 @@ export class Toolbar {
     const of = table.of > table.rows ? ` (of ${table.of.toLocaleString("en")})` : "";
     if (state.matching) {
       this.status.textContent = `${state.found.toLocaleString("en")} of ${rows} rows match`;
+    } else if (state.kept) {
+      const kept = state.kept.reduce((sum, one) => sum + one, 0).toLocaleString("en");
+      this.status.textContent = `${kept} of ${rows} rows`;
     } else this.status.textContent = `${rows} row${table.rows === 1 ? "" : "s"}${of}`;
     if (state.rows.length > MOST_ROWS_TALL) {
       this.status.append(`, the first ${MOST_ROWS_TALL.toLocaleString("en")} can be scrolled to`);
