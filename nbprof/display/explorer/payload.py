@@ -23,6 +23,8 @@ MOST_EVENTS = 300_000
 """A profile of more has its other views made only where they are asked for."""
 BYTES_A_ROW = 30
 """A row takes more than this."""
+MOST_TIMED = 200_000
+"""A timeline has at most so many events, the longest."""
 BYTES_AN_EVENT = 14
 LEAST_EVENTS = 200
 """A timeline with room for fewer is left out."""
@@ -91,7 +93,7 @@ def whole(
     packed = [pack(one, store) for one in views]
     timeline = None
     if view.profile is not None and has_timeline(view.profile):
-        timeline = pack_timeline(view.profile, store, _metrics(view))
+        timeline = pack_timeline(view.profile, store, _metrics(view), MOST_TIMED)
     return _payload(view, packed, store, panels, (), timeline)
 
 
@@ -233,9 +235,12 @@ def _complete(
         for one in packed
         if one["rows"] < one["of"]
     ]
-    if timeline and timeline["events"] < timeline["of"]:
-        cut.append(f"timeline {timeline['events']:,} of {timeline['of']:,} op runs")
     said = []
+    if timeline and timeline["events"] < timeline["of"]:
+        runs = f"{timeline['events']:,} of {timeline['of']:,} op runs"
+        if timeline["events"] == MOST_TIMED and not cut and not left_out:
+            return f"the timeline has the longest {runs}."
+        cut.append(f"timeline {runs}")
     if cut:
         said.append(f"the heaviest rows are here ({', '.join(cut)})")
     if left_out:
