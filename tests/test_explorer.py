@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import nbprof.display
 from nbprof.display.explorer import page
+from nbprof.display.explorer import payload as payload_module
 from nbprof.display.explorer.packing import Store, heaviest, options_as_typed, pack
 from nbprof.display.explorer.payload import Payload, all_views, whole, within
 from nbprof.display.explorer.script import FOLDER, in_order, script
@@ -263,6 +264,16 @@ def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
     assert 200 <= kept < 6000
     assert data["timeline"]["metrics"] == {}
     assert f"timeline {kept:,} of 6,000 op runs" in data["complete"]
+
+
+def test_a_file_says_that_its_timeline_has_the_longest_runs(monkeypatch):
+    monkeypatch.setattr(payload_module, "MOST_TIMED", 5)
+
+    described = whole(TIMED.op(), [TIMED.op()]).described
+
+    assert described["timeline"]["events"] == 5
+    runs = len(TIMED.events)
+    assert described["complete"] == f"the timeline has the longest 5 of {runs:,} op runs."
 
 
 def test_too_little_room_for_a_view_gives_nothing():

@@ -9,13 +9,16 @@ import pytest
 from by_hand import node, profile
 from lab import browser
 
+from nbprof.line import parse_line
+
 pytestmark = pytest.mark.browser
 
 UNTIMED = profile(
     node("dense/MatMul", "MatMul", micros=1234.5, runs=3, size=1_048_576),
     node("dense/BiasAdd", "BiasAdd", micros=10.25, runs=3),
     node("head/MatMul", "MatMul", micros=2_000_000, runs=15),
-    node("loss", "Sum", micros=0.5),
+    node("loss", "Sum", micros=0.5, stack=(("In [3]", 4, "<module>"),)),
+    node("norm", "Norm", 7, stack=(("In [3]", 4, "<module>"), ("In [3]", 2, "step"))),
     *(node(f"many/scope{i % 30}/op{i}", "Many", micros=1 + i) for i in range(900)),
     notes=("one thing was not recorded",),
 )
@@ -94,7 +97,7 @@ def opened(chrome, file):
 
 
 def test_the_plain_table_becomes_the_explorer(opened):
-    assert opened.page.locator("table").count() == 0
+    assert opened.page.locator(".nbprof").count() == 0
     assert opened.names[:5] == ["_TFProfRoot", "head", "MatMul", "many", "dense"]
     assert "one thing was not recorded" in opened.page.locator(".nbx").inner_text()
     assert opened.grid.get_by_role("row").nth(2).get_attribute("aria-level") == "2"
@@ -105,7 +108,7 @@ def test_rows_open_and_close_by_mouse_and_keyboard(opened):
     assert opened.names[4:7] == ["dense", "MatMul", "BiasAdd"]
 
     opened.keys("ArrowLeft")
-    assert opened.names[4:6] == ["dense", "loss"]
+    assert opened.names[4:6] == ["dense", "norm"]
     opened.keys("ArrowLeft")
     assert opened.active().startswith("▾_TFProfRoot")
     opened.keys("ArrowLeft")
@@ -139,7 +142,7 @@ def test_searching_keeps_what_is_above(opened):
     opened.page.wait_for_function(
         "document.querySelector('.nbx-status').textContent.includes('of')"
     )
-    assert opened.status == "11 of 938 rows match"
+    assert opened.status == "11 of 939 rows match"
     assert opened.names[:4] == ["_TFProfRoot", "many", "scope29", "op779"]
 
     opened.button(".*").click()
@@ -166,7 +169,7 @@ def test_the_views_switch_without_a_kernel_and_keep_their_state(opened):
     opened.page.locator("input[type=search]").fill("bias")
     opened.page.wait_for_function("document.querySelector('.nbx-status').textContent[0] === '1'")
     opened.button("op").click()
-    assert opened.names == ["MatMul", "Many", "BiasAdd", "Sum"]
+    assert opened.names == ["MatMul", "Many", "BiasAdd", "Norm", "Sum"]
     assert opened.grid.get_attribute("role") == "grid"
 
     opened.button("scope").click()
@@ -215,7 +218,9 @@ def test_selected_rows_are_copied_and_shown_rows_saved(opened):
     opened.page.wait_for_function(
         "document.querySelector('.nbx-status').textContent.includes('line')"
     )
-    assert opened.page.evaluate("navigator.clipboard.readText()").startswith("%tfprof scope ")
+    line = opened.page.evaluate("navigator.clipboard.readText()")
+    request = parse_line(line.removeprefix("%tfprof "))
+    assert (request.word, request.options.order_by) == ("scope", "micros")
 
 
 def test_the_flame_and_the_table_select_in_each_other(opened):
@@ -247,7 +252,7 @@ def test_a_stretch_of_time_restricts_the_table(opened):
     opened.button("op").click()
     restricted = opened.names
     opened.button("Whole time").click()
-    assert opened.names == ["MatMul", "Many", "BiasAdd", "Sum"]
+    assert opened.names == ["MatMul", "Many", "BiasAdd", "Norm", "Sum"]
     assert restricted != opened.names
     opened.button("scope").click()
     assert opened.names != before
@@ -276,10 +281,28 @@ def test_the_timeline_zooms_and_moves_by_keys_and_wheel(opened):
     assert not opened.button("Whole time").is_visible()
 
 
+def test_a_line_of_the_source_selects_what_it_ran(opened):
+    opened.button("Source").click()
+    lines = opened.page.locator(".nbx-source tbody tr").all_inner_texts()
+    assert [line.split()[:3] for line in lines] == [
+        ["In", "[3]"],
+        ["2", "line", "2"],
+        ["4", "line", "4"],
+    ]
+    assert "7.50us" in lines[2]
+
+    opened.page.locator(".nbx-source button", has_text="line 4").click()
+
+    assert opened.status.endswith("1 selected")
+    assert opened.active().strip("▾▸ ").startswith("In [3]:4:<module>")
+    current = opened.page.locator(".nbx-source [aria-current=true]")
+    assert current.count() == 1
+
+
 def test_only_the_rows_in_sight_are_elements(opened):
     opened.keys("Control+Home", "*")
 
-    assert opened.grid.get_attribute("aria-rowcount") == "939"
+    assert opened.grid.get_attribute("aria-rowcount") == "940"
     assert opened.page.locator(".nbx-body .nbx-row").count() < 60
     opened.grid.evaluate("grid => grid.scrollTop = 400 * 24")
     opened.page.wait_for_function("document.querySelector('[data-place=\"405\"]') !== null")

@@ -46,14 +46,20 @@ class Store:
         lists = list(self.buffers), list(self.strings)
         return Store(*lists, dict(self._places), dict(self._codes))
 
+    def become(self, other: "Store") -> None:
+        """Take over what another has."""
+        self.buffers, self.strings = other.buffers, other.strings
+        self._places, self._codes = other._places, other._codes
+
     def numbers(self, values: npt.ArrayLike) -> dict[str, Any]:
         """Keep a column of numbers; say where, in which type, and of what it counts parts."""
         column = np.asarray(values, dtype=np.float64)
         known = ~np.isnan(column)
         for per in (1, NANOSECONDS):
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 whole = np.rint(column * per)
-            if np.isclose(whole[known] / per, column[known], rtol=CLOSE, atol=0).all():
+                lost = np.abs(whole / per - column) > CLOSE * np.abs(column)
+            if not lost.any():
                 kind = _smallest(whole[known])
                 if kind:
                     return self._whole(np.where(known, whole, np.nan), kind, per)

@@ -23,6 +23,8 @@ MOST_EVENTS = 300_000
 """A profile of more has its other views made only where they are asked for."""
 BYTES_A_ROW = 30
 """A row takes more than this."""
+MOST_TIMED = 200_000
+"""A timeline has at most so many events, the longest."""
 BYTES_AN_EVENT = 14
 LEAST_EVENTS = 200
 """A timeline with room for fewer is left out."""
@@ -91,7 +93,7 @@ def whole(
     packed = [pack(one, store) for one in views]
     timeline = None
     if view.profile is not None and has_timeline(view.profile):
-        timeline = pack_timeline(view.profile, store, _metrics(view))
+        timeline = pack_timeline(view.profile, store, _metrics(view), MOST_TIMED)
     return _payload(view, packed, store, panels, (), timeline)
 
 
@@ -120,9 +122,9 @@ def within(view: "View", room: int) -> Payload | None:
         waiting = sorted(group, key=lambda place: len(everything[place].frame))
         for done, place in enumerate(waiting):
             one = everything[place]
-            count = _fitting(one, store, int(left() * share / (len(waiting) - done)))
-            if count >= min(LEAST_ROWS, len(one.frame)):
-                packed[place] = pack(one, store, heaviest(one, count))
+            made = _view_within(one, store, int(left() * share / (len(waiting) - done)))
+            if made is not None:
+                packed[place] = made
         share = 1.0
         if timeline is None and len(packed) > 1:
             timeline = _timeline_within(view, store, left())
@@ -148,7 +150,8 @@ def _timeline_within(view: "View", store: Store, room: int) -> dict[str, Any] | 
         grown = store.copy()
         made = pack_timeline(profile, grown, _metrics(view), most)
         if _size(grown, [made]) - before <= room:
-            return pack_timeline(profile, store, _metrics(view), most)
+            store.become(grown)
+            return made
         most = int(most * 0.7)
     return None
 
@@ -168,18 +171,19 @@ def _others(view: "View") -> "list[View]":
     return list(views_beside(view))
 
 
-def _fitting(view: "View", store: Store, room: int) -> int:
-    """Find how many rows fit into what is left of the room."""
+def _view_within(view: "View", store: Store, room: int) -> dict[str, Any] | None:
+    """Pack as many of the heaviest rows as fit; None: too few of them do."""
     count = min(len(view.frame), room // BYTES_A_ROW)
     before = _size(store, [])
-    while count > 0:
+    while count >= min(LEAST_ROWS, len(view.frame)):
         grown = store.copy()
-        packed = [pack(view, grown, heaviest(view, count))]
-        size = _size(grown, packed) - before
+        packed = pack(view, grown, heaviest(view, count))
+        size = _size(grown, [packed]) - before
         if size <= room:
-            return count
+            store.become(grown)
+            return packed
         count = min(count - 1, int(0.95 * count * room / size))
-    return 0
+    return None
 
 
 def _size(store: Store, packed: list[dict[str, Any]]) -> int:
@@ -231,9 +235,12 @@ def _complete(
         for one in packed
         if one["rows"] < one["of"]
     ]
-    if timeline and timeline["events"] < timeline["of"]:
-        cut.append(f"timeline {timeline['events']:,} of {timeline['of']:,} op runs")
     said = []
+    if timeline and timeline["events"] < timeline["of"]:
+        runs = f"{timeline['events']:,} of {timeline['of']:,} op runs"
+        if timeline["events"] == MOST_TIMED and not cut and not left_out:
+            return f"the timeline has the longest {runs}."
+        cut.append(f"timeline {runs}")
     if cut:
         said.append(f"the heaviest rows are here ({', '.join(cut)})")
     if left_out:

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.display.explorer.packing import Store
 
-MOST_EVENTS = 200_000
-"""Of more, the longest are shown."""
 CURVE_POINTS = 1200
 """A curve of memory has so many pieces, each with the most that was live in it."""
 EXACT_NS = 2**31
@@ -31,7 +29,7 @@ def has_timeline(profile: "Profile | None") -> bool:
 
 
 def pack_timeline(
-    profile: "Profile", store: "Store", metrics: tuple[str, ...], most: int = MOST_EVENTS
+    profile: "Profile", store: "Store", metrics: tuple[str, ...], most: int
 ) -> dict[str, Any]:
     """Put the longest `most` events into the store and describe them.
 

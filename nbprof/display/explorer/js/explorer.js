@@ -3,6 +3,7 @@
 import { Data, fromBase64 } from "./data.js";
 import { button, element } from "./dom.js";
 import { Flame } from "./flame.js";
+import { Source } from "./source.js";
 import { TreeTable } from "./table.js";
 import { asTable, magicLine } from "./texts.js";
 import { Timeline } from "./timeline.js";
@@ -60,13 +61,15 @@ class Explorer {
     this.timeline = events && this.newTimeline(events);
     this.panelButton("Flame", this.flame);
     if (this.timeline) this.panelButton("Timeline", this.timeline);
+    this.source = this.newSource();
+    if (this.source) this.panelButton("Source", this.source);
     this.element = element(
       "div",
       { class: "nbx", "data-lm-suppress-shortcuts": "true", "data-jp-suppress-context-menu": "" },
       element("p", { class: "nbx-line" }, data.headline),
       ...data.notes.map((note) => element("p", { class: "nbx-line nbx-note" }, `note: ${note}`)),
       ...[this.toolbar.element, ...(this.timeline ? [this.timeline.element] : [])],
-      ...[this.flame.element, this.table.grid],
+      ...[this.flame.element, ...(this.source ? [this.source.element] : []), this.table.grid],
       ...(data.complete ? [element("p", { class: "nbx-line nbx-note" }, data.complete)] : []),
     );
     this.element.addEventListener("keydown", (event) => this.key(event));
@@ -109,6 +112,21 @@ class Explorer {
         if (row >= 0) this.chosen(row);
       },
     });
+  }
+
+  /** @returns {Source | null} the lines, where the code view is among the views and has some */
+  newSource() {
+    const code = this.data.views.findIndex((view) => view.name === "code" && !view.per_step);
+    if (code < 0) return null;
+    const made = new Source(this.data.table(code), (rows) => {
+      if (this.place !== code) this.show(code);
+      this.table.reveal(rows[0]);
+      rows.slice(1).forEach((row) => this.state.reveal(row));
+      this.state.selected = new Set(rows);
+      this.table.refreshRows();
+      this.changed("selection");
+    });
+    return made.lines.length ? made : null;
   }
 
   /** Show the numbers of the chosen stretch of time, where the view can be added up for it. */
@@ -170,6 +188,7 @@ class Explorer {
 
   tell() {
     const { frameRows } = this.state.table;
+    this.source?.mark(this.state.table, this.state.selected);
     const rows = [...this.state.selected].sort((a, b) => a - b);
     this.told({
       view: this.place,

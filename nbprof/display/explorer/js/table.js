@@ -16,7 +16,7 @@ import { gridKey, HEADER } from "./table_keys.js";
 export const ROW_HEIGHT = 24;
 const HEAD_HEIGHT = 40;
 const MOST_IN_SIGHT = 18;
-const MOST_ROWS_TALL = 600000;
+export const MOST_ROWS_TALL = 600000;
 const WIDTHS = { name: 230, total: 142, self: 142, count: 104, label: 170 };
 const LEAST_WIDTH = 48;
 

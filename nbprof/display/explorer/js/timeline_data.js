@@ -85,6 +85,8 @@ export class Events {
     const found = new Map();
     const there = new Uint8Array(table.rows);
     for (const [name, values] of this.metrics) {
+      // Not recorded is never 0.
+      if (!values.some((value) => value === value)) continue;
       const own = new Float64Array(table.rows);
       for (let i = 0; i < rows.length; i++) {
         if (rows[i] < 0 || this.start[i] < from || this.start[i] >= to) continue;

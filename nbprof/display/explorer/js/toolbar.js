@@ -1,6 +1,7 @@
 /** The controls above the table: which view, search, filter, columns, and what leaves the page. */
 
 import { button, element, newId } from "./dom.js";
+import { MOST_ROWS_TALL } from "./table.js";
 import { parseAmount } from "./units.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
@@ -146,7 +147,13 @@ export class Toolbar {
     const of = table.of > table.rows ? ` (of ${table.of.toLocaleString("en")})` : "";
     if (state.matching) {
       this.status.textContent = `${state.found.toLocaleString("en")} of ${rows} rows match`;
+    } else if (state.kept) {
+      const kept = state.kept.reduce((sum, one) => sum + one, 0).toLocaleString("en");
+      this.status.textContent = `${kept} of ${rows} rows`;
     } else this.status.textContent = `${rows} row${table.rows === 1 ? "" : "s"}${of}`;
+    if (state.rows.length > MOST_ROWS_TALL) {
+      this.status.append(`, the first ${MOST_ROWS_TALL.toLocaleString("en")} can be scrolled to`);
+    }
     if (state.selected.size) this.status.append(`, ${state.selected.size} selected`);
   }
 
