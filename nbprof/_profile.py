@@ -46,6 +46,8 @@ class Recording:
     """Whether an event is one run; else it is the sum of those of a node in a step."""
     has_definitions: bool = True
     """Whether functions, layers and variables are known, which a trace alone does not have."""
+    memory: str = ""
+    """What the process held in RAM, in words; empty where it was not measured."""
 
 
 class _Once:
@@ -199,6 +201,8 @@ class Profile:
             _plural(runs, "op run"),
             recording.how,
         ]
+        if recording.memory:
+            parts.append(recording.memory)
         if recording.cost_ns:
             parts.append(f"profiling added {format_seconds(recording.cost_ns)} around it")
         return " · ".join(parts)

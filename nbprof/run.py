@@ -3,6 +3,7 @@
 import sys
 import warnings
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.capture.capture import Capture
     from nbprof.capture.trace import Recorder
+    from nbprof.memory.meter import Measurement
 
 _last: "Profile | None" = None
 
@@ -34,6 +36,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._limit = limit
         self._profile: Profile | None = None
         self._recorder: Recorder | None = None
+        self._memory: Measurement | None = None
 
     def __enter__(self) -> "ProfiledRun":
         from nbprof.capture.interrupts import held_back
@@ -45,6 +48,9 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
             with held_back():
                 recorder.start()
             self._recorder = recorder
+            from nbprof.memory.meter import Measurement
+
+            self._memory = Measurement().__enter__()
         except BaseException:
             recorder.abandon()
             raise
@@ -75,10 +81,17 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
 
     def _finish(self, recorder: "Recorder") -> None:
         global _last
+        memory = self._memory
+        if memory is not None:
+            memory.__exit__(None, None, None)
         capture = _stopped(recorder)  # before the import, which is not the block's time
         from nbprof import ingest
 
-        self._profile = _last = ingest.read(capture)
+        profile = ingest.read(capture)
+        if memory is not None:
+            recording = replace(profile.recording, memory=memory.result.told)
+            profile = replace(profile, recording=recording)
+        self._profile = _last = profile
 
     @property
     def profile(self) -> "Profile":

@@ -4,6 +4,7 @@ import gc
 import math
 import sys
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 from nbprof.memory.allocator import trim
@@ -29,8 +30,12 @@ def held() -> Held:
 
 
 def everything() -> dict[int, Any]:
-    """Find all objects that Python's collector knows, and what they refer to directly."""
-    tracked = gc.get_objects()
+    """Find all objects that Python's collector knows, and what they refer to directly.
+
+    Modules are not asked for more than their names: in Python 3.12 asyncio's also refers to
+    iterators that are waiting to be used again, and letting go of one ends the process.
+    """
+    tracked = [value for value in gc.get_objects() if not isinstance(value, ModuleType)]
     objects = dict(zip(map(id, tracked), tracked, strict=True))
     referred = gc.get_referents(*tracked)
     objects.update(zip(map(id, referred), referred, strict=True))

@@ -156,6 +156,12 @@ class MemoryResult:
         return text.report(self)
 
     @property
+    def told(self) -> str:
+        """Say it in a few words, for the headline of a profile."""
+        bound = "" if self.exact else "at least "
+        return f"peak memory {bound}{self.peak:.0f} MiB, {bound}{self.increment:+.0f} MiB"
+
+    @property
     def in_a_line(self) -> str:
         """What `%memit -o` prints of a result that it returns: memory_profiler's line."""
         return f"{self.text.partition(chr(10))[0]}\n"

@@ -45,6 +45,19 @@ def of_tfprof(view):
     return table
 
 
+def cost_of_memit(rows):
+    """Give what each magic adds to the time of the code."""
+    added = {row["way"]: row["added_milliseconds"] for row in rows if row["added_milliseconds"]}
+    return [
+        {
+            "way": way,
+            "added_milliseconds": taken,
+            "of_memory_profiler": taken / added["memory_profiler's %memit"],
+        }
+        for way, taken in added.items()
+    ]
+
+
 FIGURES = {
     "machine": machine,
     "traces": traces,
@@ -61,6 +74,11 @@ FIGURES = {
             if row["way"] == results["saved_profiles"][0]["way"]
         ]
     ),
+    "peaks of memory": lambda results: as_markdown(
+        spread(results["memory"], "way", "spike", "mebibytes")
+    ),
+    "cost of %memit": lambda results: as_markdown(cost_of_memit(results["memory"])),
+    "memory of lines": lambda results: as_markdown(results["memory_lines"]),
     "profiling": lambda results: as_markdown(results["profiling"]),
     "loading": lambda results: as_markdown(results["loading"]),
     "op view of tfprof's inputs": of_tfprof("op"),

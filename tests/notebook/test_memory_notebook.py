@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from front_ends import Shell
 from nbclient import NotebookClient
 
 from nbprof.memory_flags import MAGICS
@@ -78,3 +79,21 @@ def test_the_page_names_every_flag(magic):
 
     for flag in MAGICS[magic].flags:
         assert f"`-{flag}" in page
+
+
+@pytest.mark.tensorflow
+def test_a_profiled_cell_says_what_memory_it_took_as_memit_around_it_does():
+    pytest.importorskip("tensorflow")
+    shell = Shell()
+    try:
+        shell.run("%load_ext nbprof")
+        shell.run("import tensorflow as tf, numpy as np\ntf.ones([2])")
+
+        outcome = shell.run("%%memit\n%%tfprof\nnp.ones(26_214_400).sum()\ntf.ones([2]);")
+
+        profiled, around = outcome.shown
+        found = re.search(r"peak memory \d+ MiB, \+(\d+) MiB", profiled.splitlines()[0])
+        assert float(found[1]) == pytest.approx(200, abs=20)
+        assert amount("increment:", around) >= float(found[1]) - 1
+    finally:
+        shell.close()
