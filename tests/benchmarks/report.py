@@ -90,7 +90,10 @@ def main():
     results = json.loads(RESULT.read_text(encoding="utf-8"))
 
     def replaced(place):
-        return f"{place[1]}\n{FIGURES[place[2]](results)}\n\n{place[3]}"
+        try:
+            return f"{place[1]}\n{FIGURES[place[2]](results)}\n\n{place[3]}"
+        except KeyError:  # a part that was not measured keeps its figures
+            return place[0]
 
     PAGE.write_text(PLACE.sub(replaced, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
