@@ -100,7 +100,8 @@ def _parse_whole(name: str, value: object) -> int:
     number = _parse_number(name, value)
     if number != number // 1 or math.isinf(number):
         raise NbprofError(f"-{name} takes a whole number, not {value!r}.")
-    return int(number)
+    text = str(value).strip()
+    return int(text) if text.lstrip("+-").isdecimal() else int(number)  # 1e3 is whole, too
 
 
 def _parse_depth(name: str, value: object) -> int:

@@ -52,3 +52,8 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(option, value, sentence):
         ViewOptions.parse({option: value})
 
     assert sentence in str(refused.value)
+
+
+def test_a_whole_number_stays_the_one_that_was_typed():
+    assert ViewOptions.parse({"step": "99999999999999999999"}).step == 99999999999999999999
+    assert ViewOptions.parse({"max_depth": "1e3"}).max_depth == 1000

@@ -59,15 +59,15 @@ def _fields(head: bytes, at: int, end: int, types: Mapping[int, int]) -> Iterato
     """
     while at < min(end, len(head)):
         try:
-            tag, at = _varint(head, at)
+            tag, at = first_varint(head, at)
             number, kind = tag >> 3, tag & 7
             if not 0 < number < MOST_NUMBERS or types.get(number, kind) != kind:
                 raise ValueError(f"field {number} of type {kind}")
             begin = at
             if kind == VARINT:
-                _, at = _varint(head, at)
+                _, at = first_varint(head, at)
             elif kind == LENGTH:
-                size, begin = _varint(head, at)
+                size, begin = first_varint(head, at)
                 at = begin + size
             elif kind in FIXED:
                 at += FIXED[kind]
@@ -80,7 +80,7 @@ def _fields(head: bytes, at: int, end: int, types: Mapping[int, int]) -> Iterato
         yield number, begin, at
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def first_varint(data: bytes, at: int) -> tuple[int, int]:
     """Read a number; give it and the place after it."""
     value = 0
     for place in range(LONGEST):

@@ -4,6 +4,7 @@ An XSpace begins alike: with a message of a number and something with a length, 
 first node is looked at field by field: a name does not happen to be made of a node's fields.
 """
 
+from nbprof.ingest.recognise import LONGEST, first_varint
 from nbprof.ingest.wire import LENGTH, VARINT
 from nbprof.protos import profile_fields as fields
 
@@ -19,22 +20,20 @@ NODE = {
 }
 """The tags of a node's fields."""
 
-LONGEST = 10
-
 
 def looks_like_saved_profile(head: bytes) -> bool:
     """Tell whether a file that begins like this is a ProfileProto with at least one node."""
     try:
-        tag, at = _varint(head, 0)
-        size, at = _varint(head, at)
+        tag, at = first_varint(head, 0)
+        size, at = first_varint(head, at)
         end = at + size
         if tag != ENTRY:
             return False
-        tag, at = _varint(head, at)
+        tag, at = first_varint(head, at)
         if tag == KEY:
-            _, at = _varint(head, at)
-            tag, at = _varint(head, at)
-        size, at = _varint(head, at)
+            _, at = first_varint(head, at)
+            tag, at = first_varint(head, at)
+        size, at = first_varint(head, at)
         return tag == VALUE and size > 0 and at + size == end and _is_node(head, at, end)
     except (IndexError, ValueError):
         return False
@@ -44,21 +43,10 @@ def _is_node(head: bytes, at: int, end: int) -> bool:
     """Tell whether these bytes, as far as they are there, are fields of a node."""
     is_whole = end <= len(head)
     while at < (end if is_whole else len(head) - 2 * LONGEST):
-        tag, at = _varint(head, at)
+        tag, at = first_varint(head, at)
         if tag not in NODE:
             return False
-        number, at = _varint(head, at)
+        number, at = first_varint(head, at)
         if tag & 7 == LENGTH:
             at += number
     return at == end if is_whole else at <= end
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number; give it and the place after it."""
-    value = 0
-    for place in range(LONGEST):
-        byte = data[at + place]
-        value |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:
-            return value, at + place + 1
-    raise ValueError("no number")
