@@ -121,9 +121,13 @@ def _frame_columns(
     if column.metrics == COUNTS:
         return {metric: whole(rows[metric]) for metric in COUNTS}
     (metric,) = column.metrics
-    share = 100.0 / totals[metric] if totals[metric] else 0.0
     return {
         metric: rows[metric],
-        f"{metric}_percent": rows[metric] * share,
-        f"{metric}_accumulated_percent": running[metric] * share,
+        f"{metric}_percent": _percent(rows[metric], totals[metric]),
+        f"{metric}_accumulated_percent": _percent(running[metric], totals[metric]),
     }
+
+
+def _percent(part: np.ndarray, whole: float) -> np.ndarray:
+    # In tfprof's order: another one prints 15 of 96 as 15.62% or 15.63%.
+    return 100.0 * part / whole if whole else 0.0 * part

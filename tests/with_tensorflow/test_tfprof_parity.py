@@ -19,7 +19,7 @@ from google.protobuf import text_format  # noqa: E402
 from real_graphs import GRAPHS, real_graph  # noqa: E402
 from tensorflow.core.framework.graph_pb2 import GraphDef  # noqa: E402
 from tensorflow.core.protobuf.config_pb2 import RunMetadata  # noqa: E402
-from tfprof_by_hand import CRASHES, WORKED  # noqa: E402
+from tfprof_by_hand import CRASHES, WORKED, C, graph, run  # noqa: E402
 from tfprof_engine import DEFAULTS, Engine  # noqa: E402
 
 ROUNDS, CASES_A_ROUND = 20, 115
@@ -115,6 +115,17 @@ def test_random_cases_give_the_engines_text_and_numbers(engine, round_):
 @pytest.mark.parametrize("name", WORKED)
 def test_the_worked_examples_come_out_byte_for_byte(engine, name):
     agree(WORKED[name], engine.ask(WORKED[name]))
+
+
+def test_shares_halfway_between_two_printed_digits_are_rounded_as_the_engine_does(engine):
+    nodes = ("a A", "b B", "c C")
+    times = [(C, name, 1, micros) for name, micros in zip("abc", (15, 27, 54), strict=True)]
+    case = cases.Case(graph(*nodes), [(0, run(*times))], None, "op", {"select": ["micros"]})
+
+    answer = engine.ask(case)
+
+    assert " 15.62%)" in answer.text
+    agree(case, answer)
 
 
 EVERYTHING = {"select": list(cases.COLUMNS), "max_depth": 10000}
