@@ -69,11 +69,11 @@ def find_shapes(
     `read` says how many bytes the variable has that a node reads.
     """
     strings = host.space.strings
-    eager = np.append(log.shape, NONE)[dispatch]
     in_trace = np.append(host.text("shape"), 0)[runs.event]  # the last entry is NONE's
-    texts, inputs = distinct(
-        np.where(eager != NONE, len(strings) + eager, in_trace), len(strings) + len(log.shapes)
-    )
+    called = np.flatnonzero(dispatch != NONE)
+    given = in_trace.astype(np.intp)
+    given[called] = len(strings) + log.shape[dispatch[called]]
+    texts, inputs = distinct(given, len(strings) + len(log.shapes))
     spelled = [
         parse_shapes(strings[text]) if text < len(strings) else log.shapes[text - len(strings)]
         for text in texts.tolist()
@@ -96,9 +96,9 @@ def find_shapes(
         # TensorFlow has no formulas for HLO ops, whose names begin so.
         counted[row] = np.nan if executed.startswith("/") else float_ops(op_type, ran)
     allocated = _allocated_outputs(host, runs, allocations)
-    returned = np.append(log.output_bytes, NONE)[dispatch]
     output_bytes = np.where(np.isnan(allocated), forwarded, allocated)
-    output_bytes = np.where(returned != NONE, returned, output_bytes)
+    returned = log.output_bytes[dispatch[called]]
+    output_bytes[called] = np.where(returned != NONE, returned, output_bytes[called])
     return Shaped(
         inputs,
         lists,

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest import nesting
 from nbprof.ingest.kinds import Kind
-from nbprof.ingest.nesting import NONE, Rows
+from nbprof.ingest.nesting import NONE, Nesting, Rows, sort_order
 from nbprof.ingest.stacks import below_runners, is_framework, read_stacks
 
 if TYPE_CHECKING:
@@ -120,9 +119,9 @@ def _windows(start: Ints, end: Ints, calls: Rows, log: "DispatchLog") -> Rows:
     """Find the innermost of a thread's calls that spans each op."""
     line = np.zeros(len(calls), dtype=np.int32)
     opened, closed = log.start_ns[calls], log.end_ns[calls]
-    order = nesting.sort_order(line, opened, closed - opened)
+    order = sort_order(line, opened, closed - opened)
     opened, closed = opened[order], closed[order]
-    outer = np.append(nesting.parents(line, opened, closed), NONE)
+    outer = np.append(Nesting(line, opened, closed).parent, NONE)
     place = np.searchsorted(opened, start, side="right") - 1
     while True:
         outside = (place != NONE) & (closed[place] < end)
