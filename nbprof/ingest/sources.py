@@ -38,7 +38,7 @@ class GraphStacks:
             info = self._ask(function)
             self._known[function] = read_stacks(info, function) if info else {}
         known = self._known[function]
-        while node and node not in known:
+        while known and node and node not in known:
             node = node.rpartition("/")[0]
         return known.get(node, ())
 
@@ -73,9 +73,9 @@ def find_sources(
     """
     stacks = Stacks()
     found = (graph_stacks.of(place.function, place.origin) for place in resolved)
-    numbers = [stacks.number(below_runners(stack, capture.cells)) for stack in found]
-    of_node = np.array(numbers, dtype=np.intp)
     cells = capture.cells
+    numbers = [stacks.number(below_runners(stack, cells)) if stack else NONE for stack in found]
+    of_node = np.array(numbers, dtype=np.intp)
     sites = [stacks.number(below_runners(site, cells)) for site in capture.dispatches.sites]
     of_dispatch = np.array([*sites, NONE], dtype=np.intp)[
         np.append(capture.dispatches.site, len(sites))

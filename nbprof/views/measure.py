@@ -9,12 +9,15 @@ import numpy.typing as npt
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from nbprof._profile import Profile
 
-SUMMED = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "float_ops")
-"""The columns of events that are simply added up."""
+SUMMED = ("bytes", "peak_bytes", "residual_bytes")
+OF_SHAPES = ("output_bytes", "float_ops")
+"""The columns of events that are simply added up; the latter are not in a profile's `costs`."""
 
 Sums = npt.NDArray[np.float64]
 Metrics = dict[str, Sums]
@@ -36,7 +39,7 @@ class Members:
 
 def nodes_as_members(profile: "Profile") -> Members:
     """Take every node as a whole."""
-    return Members(np.arange(len(profile.nodes)), profile.events["node"].to_numpy(np.intp))
+    return Members(np.arange(len(profile.nodes)), profile.costs["node"].to_numpy(np.intp))
 
 
 def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Members, Groups]:
@@ -56,36 +59,39 @@ def only_what_ran(profile: "Profile") -> "Profile":
     """Leave the variables of a cell out, which stand behind the nodes that ran."""
     if profile.recording.tfprof:
         return profile
-    ran = int(profile.events["node"].max()) + 1 if len(profile.events) else 0
+    ran = int(profile.costs["node"].max()) + 1 if len(profile.costs) else 0
     return profile if ran == len(profile.nodes) else profile.with_values(nodes=profile.nodes[:ran])
 
 
 def measure(
-    profile: "Profile", step: Step | None, members: Members, float_ops: bool = True
+    profile: "Profile",
+    step: Step | None,
+    members: Members,
+    uses: "Callable[[str], bool]" = lambda _: True,
 ) -> Metrics:
     """Add up the events of each member, in µs, bytes and counts, over the steps asked for.
 
-    Without `float_ops`, the log of tfprof's inputs is not needed, and not read for it.
+    `uses` tells which metrics are asked for: some are not there at once, such as `float_ops`.
     """
     step = resolved_step(profile, step)
     count = len(members.node)
-    events = chosen_events(profile, step)
+    of_shapes = tuple(filter(uses, OF_SHAPES))
+    all_events = profile.events if of_shapes else profile.costs
+    events = _of_step(profile, step, all_events)
     member = members.of_event
-    if events is not profile.events:
+    if events is not all_events:
         member = member[events.index.to_numpy()]
     if (member >= count).any():  # events of nodes that are no member
         events, member = events[member < count], member[member < count]
-    metrics = _add_up_events(events, member, count)
+    metrics = _add_up_events(events, member, count, of_shapes)
     if step == -1 and len(profile.steps) > 1:
         ran_in = events["step"].groupby(member).nunique()
         divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
         metrics = {name: values / divisor for name, values in metrics.items()}
     if profile.recording.tfprof:
         metrics = {name: np.trunc(values) for name, values in metrics.items()}
-        if float_ops:
+        if "float_ops" in of_shapes:
             metrics["float_ops"] = _logged_float_ops(profile, members, metrics["run_count"])
-    if not float_ops:
-        del metrics["float_ops"]
     params = profile.nodes["params"].to_numpy(np.float64)[members.node]
     return {**metrics, "params": params, "defined_count": np.ones(count)}
 
@@ -119,11 +125,14 @@ def resolved_step(profile: "Profile", step: Step | None) -> Step:
 
 def chosen_events(profile: "Profile", step: Step | None) -> "pd.DataFrame":
     """Give the events of one step, or all of them."""
-    step = resolved_step(profile, step)
+    return _of_step(profile, resolved_step(profile, step), profile.events)
+
+
+def _of_step(profile: "Profile", step: Step, events: "pd.DataFrame") -> "pd.DataFrame":
     if step in ("all", -1):
-        return profile.events
+        return events
     _check_step(profile, step)
-    return profile.events[profile.events["step"] == step]
+    return events[events["step"] == step]
 
 
 def _check_step(profile: "Profile", step: int | str) -> None:
@@ -135,7 +144,9 @@ def _check_step(profile: "Profile", step: int | str) -> None:
         raise NbprofError(f"there is no step {step}; steps are {known or 'none'}, -1 or all.")
 
 
-def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metrics:
+def _add_up_events(
+    events: "pd.DataFrame", member: Groups, count: int, of_shapes: tuple[str, ...]
+) -> Metrics:
     ns = events["self_ns"].to_numpy()
     accelerator = events["accelerator"].to_numpy()
 
@@ -146,7 +157,7 @@ def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metric
         "micros": cpu_micros + accelerator_micros,
         "accelerator_micros": accelerator_micros,
         "cpu_micros": cpu_micros,
-        **{name: _sums(member, events[name].to_numpy(), count) for name in SUMMED},
+        **{name: _sums(member, events[name].to_numpy(), count) for name in (*SUMMED, *of_shapes)},
         "run_count": _sums(member, events["is_run"].to_numpy(), count),
     }
 
