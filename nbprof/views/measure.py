@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from nbprof._profile import Profile
 
-SUMMED = ("bytes", "peak_bytes", "residual_bytes")
+SUMMED = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "float_ops")
+"""The columns of events that are simply added up."""
 OF_SHAPES = ("output_bytes", "float_ops")
-"""The columns of events that are simply added up; the latter are not in a profile's `costs`."""
+"""Those of them that a profile's `costs` may not have."""
 
 Sums = npt.NDArray[np.float64]
 Metrics = dict[str, Sums]
@@ -75,22 +76,22 @@ def measure(
     """
     step = resolved_step(profile, step)
     count = len(members.node)
-    of_shapes = tuple(filter(uses, OF_SHAPES))
-    all_events = profile.events if of_shapes else profile.costs
+    summed = [name for name in SUMMED if name not in OF_SHAPES or uses(name)]
+    all_events = profile.events if set(OF_SHAPES) & set(summed) else profile.costs
     events = _of_step(profile, step, all_events)
     member = members.of_event
     if events is not all_events:
         member = member[events.index.to_numpy()]
     if (member >= count).any():  # events of nodes that are no member
         events, member = events[member < count], member[member < count]
-    metrics = _add_up_events(events, member, count, of_shapes)
+    metrics = _add_up_events(events, member, count, summed)
     if step == -1 and len(profile.steps) > 1:
         ran_in = events["step"].groupby(member).nunique()
         divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
         metrics = {name: values / divisor for name, values in metrics.items()}
     if profile.recording.tfprof:
         metrics = {name: np.trunc(values) for name, values in metrics.items()}
-        if "float_ops" in of_shapes:
+        if "float_ops" in summed:
             metrics["float_ops"] = _logged_float_ops(profile, members, metrics["run_count"])
     params = profile.nodes["params"].to_numpy(np.float64)[members.node]
     return {**metrics, "params": params, "defined_count": np.ones(count)}
@@ -145,7 +146,7 @@ def _check_step(profile: "Profile", step: int | str) -> None:
 
 
 def _add_up_events(
-    events: "pd.DataFrame", member: Groups, count: int, of_shapes: tuple[str, ...]
+    events: "pd.DataFrame", member: Groups, count: int, summed: list[str]
 ) -> Metrics:
     ns = events["self_ns"].to_numpy()
     accelerator = events["accelerator"].to_numpy()
@@ -157,7 +158,7 @@ def _add_up_events(
         "micros": cpu_micros + accelerator_micros,
         "accelerator_micros": accelerator_micros,
         "cpu_micros": cpu_micros,
-        **{name: _sums(member, events[name].to_numpy(), count) for name in (*SUMMED, *of_shapes)},
+        **{name: _sums(member, events[name].to_numpy(), count) for name in summed},
         "run_count": _sums(member, events["is_run"].to_numpy(), count),
     }
 
