@@ -26,6 +26,8 @@ Groups = npt.NDArray[np.intp]
 Step = int | Literal["all"]
 
 MOST_STEPS = 8
+SPARSE = 16
+"""Up to so many times as many keys as there are values, a table of all keys is quicker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +52,21 @@ def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Me
     """
     node = profile.events["node"].to_numpy(np.int64)
     width = max(len(profile.nodes), 1)
-    pairs, of_event = np.unique(row * width + node, return_inverse=True)
-    silent = np.setdiff1d(np.arange(len(profile.nodes)), node)
+    pairs, of_event = _distinct(row * width + node)
+    silent = np.flatnonzero(np.bincount(node, minlength=len(profile.nodes)) == 0)
     members = Members(np.append(pairs % width, silent), of_event)
     return members, np.append(pairs // width, row_of_node[silent])
+
+
+def _distinct(keys: Groups) -> tuple[Groups, Groups]:
+    """Give the distinct ones of keys from 0 in their order, and which of them each key is."""
+    span = int(keys.max(initial=-1)) + 1
+    if span > SPARSE * len(keys):
+        return np.unique(keys, return_inverse=True)
+    found = np.zeros(span, dtype=bool)
+    found[keys] = True
+    place = np.cumsum(found) - 1
+    return np.flatnonzero(found), place[keys]
 
 
 def only_what_ran(profile: "Profile") -> "Profile":
@@ -72,11 +85,12 @@ def measure(
 ) -> Metrics:
     """Add up the events of each member, in µs, bytes and counts, over the steps asked for.
 
-    `uses` tells which metrics are asked for: some are not there at once, such as `float_ops`.
+    Of the columns that are simply added up those that `uses` names: each takes time, and for
+    `float_ops` the log of tfprof's inputs would have to be read.
     """
     step = resolved_step(profile, step)
     count = len(members.node)
-    summed = [name for name in SUMMED if name not in OF_SHAPES or uses(name)]
+    summed = tuple(filter(uses, SUMMED))
     all_events = profile.events if set(OF_SHAPES) & set(summed) else profile.costs
     events = _of_step(profile, step, all_events)
     member = members.of_event
@@ -86,15 +100,22 @@ def measure(
         events, member = events[member < count], member[member < count]
     metrics = _add_up_events(events, member, count, summed)
     if step == -1 and len(profile.steps) > 1:
-        ran_in = events["step"].groupby(member).nunique()
-        divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
+        divisor = _steps_of_each(events["step"].to_numpy(np.int64), member, count)
         metrics = {name: values / divisor for name, values in metrics.items()}
     if profile.recording.tfprof:
         metrics = {name: np.trunc(values) for name, values in metrics.items()}
-        if "float_ops" in summed:
+        if uses("float_ops"):
             metrics["float_ops"] = _logged_float_ops(profile, members, metrics["run_count"])
     params = profile.nodes["params"].to_numpy(np.float64)[members.node]
     return {**metrics, "params": params, "defined_count": np.ones(count)}
+
+
+def _steps_of_each(step: Groups, member: Groups, count: int) -> Groups:
+    """Count the steps in which each member ran; 1 for those that never did."""
+    first = step.min(initial=0)
+    width = int(step.max(initial=0) - first) + 1
+    pairs, _ = _distinct(member * width + (step - first))
+    return np.maximum(np.bincount(pairs // width, minlength=count), 1)
 
 
 def _logged_float_ops(
@@ -146,7 +167,7 @@ def _check_step(profile: "Profile", step: int | str) -> None:
 
 
 def _add_up_events(
-    events: "pd.DataFrame", member: Groups, count: int, summed: list[str]
+    events: "pd.DataFrame", member: Groups, count: int, summed: tuple[str, ...]
 ) -> Metrics:
     ns = events["self_ns"].to_numpy()
     accelerator = events["accelerator"].to_numpy()
@@ -197,10 +218,10 @@ def _sums(
     Unknown values are left out, so that a sum is at least what is known of it; a group of nothing
     but unknown values is unknown, and all are where nothing is known.
     """
-    unknown = np.isnan(values)
-    known = _exact_sums(group[~unknown], values[~unknown], count)
+    unknown = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if not unknown.any():
-        return known
+        return _exact_sums(group, values, count)
+    known = _exact_sums(group[~unknown], values[~unknown], count)
     if unknown.all():
         return np.full(count, np.nan)
     nothing = np.bincount(group[~unknown], minlength=count) == 0
