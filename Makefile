@@ -17,7 +17,7 @@ lab: .venv/.lab-stamp      ## open that notebook in JupyterLab
 	  --LabApp.default_url=/lab/tree/quickstart.ipynb examples/notebooks/quickstart.ipynb
 
 test: .venv/.test-stamp    ## run all tests (ARGS="-k scope" chooses some)
-	@missing=$$(bash tests/install_chromium.sh); $(python) -m pytest $(ARGS); status=$$?; \
+	@missing=$$(bash tests/install_chromium.sh); $(python) -m pytest $(or $(ARGS),$(beside)); status=$$?; \
 	  [ -z "$$missing" ] || echo "The browser tests were skipped: $$missing."; exit $$status
 
 bench: .venv/.bench-stamp  ## measure nbprof beside its peers (ARGS="--help" shows how to choose)
@@ -31,6 +31,9 @@ lint: .venv/.lint-stamp    ## check style, format and types
 	@$(python) -m ruff check
 	@$(python) -m ruff format --check
 	@$(python) -m mypy
+
+# All tests run in as many processes as there are cores, but four at most; some, in one.
+beside := --numprocesses logical --maxprocesses 4 --dist worksteal
 
 # What each target installs, and what it says while it does.
 

@@ -430,6 +430,45 @@ POINTERS = {
 }
 """The columns that point into tables, by table; a `stack` that has no frames is not known."""
 
+WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
+TEXT, TEXTS = "texts", "tuples of texts"
+
+_HELD = {
+    "nodes": {
+        TEXT: "name op_type device data_format shape", NUMBERS: "params float_ops",
+        TRUTH: "trainable has_stack", TEXTS: "types",
+    },
+    "events": {
+        WHOLE: "start_ns duration_ns self_ns stack", TRUTH: "is_run accelerator backward",
+        NUMBERS: "bytes peak_bytes residual_bytes float_ops output_bytes",
+    },
+    "layers": {TEXT: "name kind"},
+    "inputs": {WHOLE: "position", TEXT: "shape"},
+    "shapes": {TEXTS: "shapes"},
+    "allocations": {
+        WHOLE: "start_ns bytes", NUMBERS: "end_ns", TEXT: "device region shape dtype host",
+    },
+    "logged": {TEXTS: "types", NUMBERS: "float_ops", TRUTH: "has_stack"},
+    "values": {TEXT: "text"},
+    "allocator": {TEXT: "kind", WHOLE: "micros bytes"},
+    "frames": {
+        WHOLE: "stack line", TEXT: "file function source", TRUTH: "framework",
+        NUMBERS: "function_line",
+    },
+    "threads": {TEXT: "name device host", TRUTH: "is_cell"},
+    "steps": {WHOLE: "step", NUMBERS: "start_micros micros", TEXT: "function", TRUTH: "traced"},
+    "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},
+    "spent": {TEXT: "category host", WHOLE: "ns"},
+    "machines": {
+        TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",
+    },
+}  # fmt: skip
+KINDS = {
+    table: {column: kind for kind, columns in held.items() for column in columns.split()}
+    for table, held in _HELD.items()
+}
+"""What the columns hold that do not point into tables, by table and column."""
+
 
 def _plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

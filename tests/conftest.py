@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import os
 import shutil
 
 import pytest
@@ -15,6 +16,17 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/*")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ipython_of_our_own(tmp_path_factory):
+    """Keep the shells of the tests out of the user's settings and history, and of each other's."""
+    before = os.environ.get("IPYTHONDIR")
+    os.environ["IPYTHONDIR"] = str(tmp_path_factory.mktemp("ipython"))
+    yield
+    del os.environ["IPYTHONDIR"]
+    if before is not None:
+        os.environ["IPYTHONDIR"] = before
 
 
 @pytest.fixture

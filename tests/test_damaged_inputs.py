@@ -12,7 +12,7 @@ from nbprof.ingest.tfprof.text_format import to_binary
 DATA = Path(__file__).parent / "data" / "tfprof"
 ROUNDS, A_ROUND = 10, 1000
 LONGEST = 1.0
-"""Seconds: a case that takes more is tried again, for the machine may have been busy."""
+"""Seconds of computing: a busy machine does not make it longer."""
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +43,14 @@ def damaged(data, chance):
 
 def read(inputs):
     """Read the inputs as far as they can be; tell whether a view came out, and how long it took."""
-    began = time.perf_counter()
+    began = time.thread_time()
     try:
         profile = nbprof.load_tfprof(inputs[0], [inputs[1]], inputs[2])
         profile.scope(select="bytes,micros,params,float_ops,input_shapes")
         shown = True
     except nbprof.NbprofError:
         shown = False
-    return shown, time.perf_counter() - began
+    return shown, time.thread_time() - began
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
@@ -62,6 +62,6 @@ def test_damaged_inputs_are_read_or_refused_in_a_sentence(whole, round_):
         which = number % len(inputs)
         inputs[which] = damaged(inputs[which], chance)
         came_out, took = read(inputs)
-        assert took < LONGEST or read(inputs)[1] < LONGEST, inputs[which]
+        assert took < LONGEST, inputs[which]
         shown += came_out
     assert 0.05 * A_ROUND < shown < 0.95 * A_ROUND

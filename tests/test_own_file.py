@@ -22,8 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nbprof
-from nbprof import NbprofError, file_format
-from nbprof._profile import POINTERS, TABLES, Profile, Recording
+from nbprof import NbprofError, _profile, file_format
+from nbprof._profile import KINDS, POINTERS, TABLES, Profile, Recording
 from nbprof.export.own_file import write_profile
 from nbprof.ingest import own_file, stored_tables
 
@@ -453,6 +453,64 @@ def test_a_catalogue_that_lies_is_refused(file, tmp_path, change, reason):
 )
 def test_a_member_that_is_not_what_it_should_be_is_named(file, tmp_path, name, content, reason):
     assert reason in refusal(rewritten(file, tmp_path / "hostile", members={name: content}))
+
+
+OTHER_COLUMNS = {
+    "int64": lambda rows: np.arange(rows),
+    "NaN": lambda rows: np.full(rows, np.nan),
+    "bool": lambda rows: np.arange(rows) % 2 == 0,
+    "text": lambda rows: pd.Series(["some"] * rows),
+    "None": lambda rows: pd.Series([None] * rows, dtype=object),
+    "tuples": lambda rows: pd.Series([("some", "texts")] * rows, dtype=object),
+    "tuples of numbers": lambda rows: pd.Series([(1, 2)] * rows, dtype=object),
+}
+
+
+ONE = {
+    **{_profile.WHOLE: 0, _profile.NUMBERS: 1.0, _profile.TRUTH: True},
+    **{_profile.TEXT: "a", _profile.TEXTS: ("a",)},
+}
+
+
+def full_profile():
+    """A profile with rows in the tables that a view looks into and that are empty in an odd one."""
+    tables = ("inputs", "allocations", "values", "allocator", "traces")
+    rows = {
+        table: dict.fromkeys(POINTERS.get(table, ()), 0)
+        | {name: ONE[kind] for name, kind in KINDS[table].items()}
+        for table in tables
+    }
+    return dataclasses.replace(
+        odd_profile(), **{table: pd.DataFrame([row]) for table, row in rows.items()}
+    )
+
+
+@pytest.mark.parametrize("kind", OTHER_COLUMNS)
+def test_a_column_of_another_type_is_refused_or_harms_no_view(tmp_path, kind):
+    path, profile = tmp_path / "x.nbprof", full_profile()
+    refused = 0
+    for table in TABLES:
+        frame = getattr(profile, table)
+        for column in frame.columns if len(frame) else ():
+            other = frame.assign(**{column: OTHER_COLUMNS[kind](len(frame))})
+            dataclasses.replace(profile, **{table: other}).save(path)
+            try:
+                loaded = nbprof.load(path)
+            except NbprofError as error:
+                refused += f"{table}.{column} should hold " in str(error)
+                continue
+            loaded.summary(), loaded.live_at_peak()
+            for view in ("op", "layer") if table in ("nodes", "events", "layers") else ("code",):
+                assert loaded.view(view, select="bytes,micros,device").text
+    assert refused > 20
+
+
+@pytest.mark.parametrize("path", ["traces/small.xplane.pb", "tfprof/profile", VERSION_1], ids=str)
+def test_of_every_column_it_is_known_what_it_holds(path):
+    profile = nbprof.load(Path(__file__).parent / "data" / path)
+
+    for table in TABLES:
+        assert set(getattr(profile, table)) <= {*KINDS[table], *POINTERS.get(table, ())}
 
 
 def pointing_profile():

@@ -458,11 +458,11 @@ def test_thousands_of_harmed_reports_are_read_or_refused_in_a_sentence():
     ids=range(8),
 )
 def test_hostile_texts_take_no_longer_than_their_length(text):
-    began = time.perf_counter()
+    began = time.thread_time()
     with contextlib.suppress(NbprofError):
         nbprof.parse_text(text)
 
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
 
 
 def test_importing_nbprof_does_not_import_pandas():

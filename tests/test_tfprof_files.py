@@ -407,10 +407,10 @@ def test_deep_nesting_is_refused():
 
 @pytest.mark.parametrize("hostile", [b"#" * 10**6, b'"' * 10**6, b"version: 1" + b"1" * 10**6])
 def test_hostile_text_takes_no_longer_than_other_text(hostile):
-    started = time.perf_counter()
+    started = time.thread_time()
     refusal(lambda text, source: to_binary(text, "GraphDef", source), hostile)
 
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2
 
 
 # Checkpoints
@@ -585,9 +585,9 @@ def flipped(data, mix):
 
 
 def read_or_refuse(reader, data):
-    started = time.perf_counter()
+    started = time.thread_time()
     assert "some.file" in (refusal(reader, data) or "some.file")
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1
 
 
 def refusal(reader, data):

@@ -575,11 +575,11 @@ def test_damage_in_a_long_line_is_found():
     ],
 )
 def test_hostile_files_take_time_in_proportion_to_their_size(data):
-    start = time.perf_counter()
+    start = time.thread_time()
 
     assert outcome(data) in ("read", "refused")
 
-    assert time.perf_counter() - start < 5
+    assert time.thread_time() - start < 5
 
 
 def test_reading_imports_neither_tensorflow_nor_protobuf():

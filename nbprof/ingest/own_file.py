@@ -11,7 +11,7 @@ from nbprof.file_format import CATALOGUE, VERSION
 from nbprof.ingest.catalogue import decode_all, expect, read_catalogue
 from nbprof.ingest.members import DamageError, Members
 from nbprof.ingest.pointers import check_pointers
-from nbprof.ingest.stored_tables import read_tables
+from nbprof.ingest.stored_tables import check_kinds, read_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,7 @@ def _read_profile(members: Members) -> Profile:
     catalogue = read_catalogue(members)
     version = expect(catalogue, "version", int, CATALOGUE)
     tables = read_tables(members, expect(catalogue, "tables", dict, CATALOGUE), TABLES)
+    check_kinds(tables)
     check_pointers(tables)
     contents = Contents(
         tables={name: lazily(table.make) for name, table in tables.items()},

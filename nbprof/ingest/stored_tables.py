@@ -4,7 +4,7 @@ All is read and checked when the file is loaded, so that whatever is wrong is sa
 are made later, when they are asked for: that takes longer, and a view looks at few of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof import file_format
+from nbprof._profile import KINDS, NUMBERS, TEXT, TEXTS, TRUTH, WHOLE
 from nbprof.ingest.catalogue import decode, expect
 from nbprof.ingest.members import DamageError, Members
 
@@ -135,6 +136,37 @@ def _read_numbers(members: Members, rows: int, dtype: str, name: str) -> npt.NDA
     if dtype == "bool" and rows and numbers.view(np.uint8).max() > 1:
         raise DamageError(f"{name} should hold truth values, 0 or 1")
     return numbers
+
+
+def check_kinds(tables: dict[str, StoredTable]) -> None:
+    """Refuse a column that holds another kind of value; without rows it may be of any."""
+    for name, table in tables.items():
+        for column, kind in KINDS[name].items():
+            stored = table.columns.get(column)
+            if stored is not None and table.rows and not HOLDS[kind](stored):
+                raise DamageError(f"{name}.{column} should hold {kind}")
+
+
+def _of_dtypes(kinds: str) -> Callable[[StoredColumn], bool]:
+    return lambda stored: stored.values is None and stored.numbers.dtype.kind in kinds
+
+
+def _of_objects(fits: Callable[[object], bool]) -> Callable[[StoredColumn], bool]:
+    return lambda stored: stored.values is not None and all(map(fits, stored.values))
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+
+
+HOLDS = {
+    WHOLE: _of_dtypes("iu"),
+    NUMBERS: _of_dtypes("iuf"),
+    TRUTH: _of_dtypes("b"),
+    TEXT: _of_objects(lambda value: isinstance(value, str)),
+    TEXTS: _of_objects(_are_texts),
+}
+"""What tells whether a column holds a kind of value."""
 
 
 def _is_text(value: object) -> bool:

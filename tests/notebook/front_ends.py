@@ -82,8 +82,10 @@ class Kernel:
         self.notebook = nbformat.v4.new_notebook()
         manager = KernelManager()
         manager.kernel_spec.argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        self.client = NotebookClient(self.notebook, km=manager, allow_errors=True, timeout=300)
-        self._running = self.client.setup_kernel()
+        self.client = NotebookClient(
+            self.notebook, km=manager, allow_errors=True, timeout=300, shutdown_kernel="immediate"
+        )
+        self._running = self.client.setup_kernel(cleanup_kc=True)
         self._running.__enter__()
 
     def run(self, cell: str) -> Outcome:

@@ -1,5 +1,6 @@
 """The quickstart notebook and `make demo` do what the README says."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +14,20 @@ TOP = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def demo():
+def place(tmp_path_factory):
+    """Where a copy of the examples is, whose results no other run of the demo overwrites."""
+    place = tmp_path_factory.mktemp("demo")
+    shutil.copytree(TOP / "examples", place / "examples")
+    return place
+
+
+@pytest.fixture(scope="module")
+def demo(place):
     return subprocess.run(
-        [sys.executable, TOP / "examples" / "demo.py"], capture_output=True, text=True, check=False
+        [sys.executable, place / "examples" / "demo.py"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -31,9 +43,9 @@ def test_the_demo_says_where_its_results_are_and_what_comes_next(demo):
     assert "make lab" in demo.stdout
 
 
-def test_the_executed_notebook_and_the_page_hold_the_reports(demo):
-    notebook = nbformat.read(TOP / "build" / "demo" / "quickstart.ipynb", as_version=4)
-    page = (TOP / "build" / "demo" / "quickstart.html").read_text(encoding="utf-8")
+def test_the_executed_notebook_and_the_page_hold_the_reports(demo, place):
+    notebook = nbformat.read(place / "build" / "demo" / "quickstart.ipynb", as_version=4)
+    page = (place / "build" / "demo" / "quickstart.html").read_text(encoding="utf-8")
 
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     assert sum("text/html" in output.get("data", {}) for output in outputs) >= 5
@@ -41,8 +53,8 @@ def test_the_executed_notebook_and_the_page_hold_the_reports(demo):
     assert "cdn" not in page.partition("<body")[0].lower()
 
 
-def test_the_executed_notebook_has_a_plot_and_advice(demo):
-    notebook = nbformat.read(TOP / "build" / "demo" / "quickstart.ipynb", as_version=4)
+def test_the_executed_notebook_has_a_plot_and_advice(demo, place):
+    notebook = nbformat.read(place / "build" / "demo" / "quickstart.ipynb", as_version=4)
 
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     assert any("image/png" in output.get("data", {}) for output in outputs)

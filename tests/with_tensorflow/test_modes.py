@@ -814,7 +814,7 @@ class Held:
 
     def _hold(self, value):
         self.inside.set()
-        assert self.leave.wait(20)
+        assert self.leave.wait(60)
         return value
 
 
@@ -825,7 +825,7 @@ def test_ops_keep_their_lines_and_shapes_whatever_other_threads_do_meanwhile(thr
         held = Held()
 
         def beside(held=held):
-            assert held.inside.wait(20)
+            assert held.inside.wait(60)
             tf.matmul(x, x)
             held.leave.set()
 
@@ -854,7 +854,7 @@ def test_what_runs_in_a_thread_beyond_the_end_of_the_cell_is_counted_as_far_as_i
 
     def body():
         worker.start()
-        assert held.inside.wait(20)
+        assert held.inside.wait(60)
 
     profile = profiled(body)
     held.leave.set()
