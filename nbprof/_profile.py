@@ -431,6 +431,7 @@ POINTERS = {
 """The columns that point into tables, by table; a `stack` that has no frames is not known."""
 
 WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
+COUNTS = "truth values or counts of them"
 TEXT, TEXTS = "texts", "tuples of texts"
 
 _HELD = {
@@ -439,7 +440,8 @@ _HELD = {
         TRUTH: "trainable has_stack", TEXTS: "types",
     },
     "events": {
-        WHOLE: "start_ns duration_ns self_ns stack", TRUTH: "is_run accelerator backward",
+        WHOLE: "start_ns duration_ns self_ns stack", TRUTH: "accelerator backward",
+        COUNTS: "is_run",  # added-up events have counts
         NUMBERS: "bytes peak_bytes residual_bytes float_ops output_bytes",
     },
     "layers": {TEXT: "name kind"},
