@@ -52,9 +52,10 @@ class MemoryMagics(Magics):
         code = _compiled(self.shell, "memit", line, given, cell)
         if cell is not None and given.rest:
             compile_statement(self.shell, "memit", given.rest).run()
+        from nbprof.capture.step_watch import steps_told
         from nbprof.memory.backends import backend
 
-        measuring = _or_usage_error(backend, given.flags)
+        measuring = _or_usage_error(backend, given.flags, steps_told)
         value = None
         try:
             for _ in range(given.get("r", 1)):

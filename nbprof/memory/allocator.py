@@ -44,7 +44,7 @@ def kept(before: Heap, after: Heap, growth: int) -> float:
     free pieces grew; those that were returned before are in both moments and cancel.
     """
     unused = growth - (after.used - before.used)
-    return max(0.0, min(after.free - before.free, unused)) if unused == unused else math.nan
+    return max(0.0, float(min(after.free - before.free, unused))) if unused == unused else math.nan
 
 
 def trim() -> bool:

@@ -168,7 +168,7 @@ class Settrace:
                 leave()
             return trace_lines
 
-        def trace_calls(frame: FrameType, *_: Any) -> Any:
+        def trace_calls(frame: FrameType, _event: str, _: Any) -> Any:
             if id(frame.f_code) not in by_code:
                 return None
             enter(frame.f_code, frame.f_trace is None)

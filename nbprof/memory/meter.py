@@ -4,18 +4,23 @@ What is read here costs microseconds. Nothing is forked, ended or run again.
 """
 
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
 from nbprof.memory.allocator import heap, kept
 from nbprof.memory.devices import devices, over
-from nbprof.memory.result import Mark, MemoryResult, MemoryRun
+from nbprof.memory.result import STEP, Mark, MemoryResult, MemoryRun
 from nbprof.memory.sampler import Sampler
 from nbprof.memory.watermark import Reading, watermark
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+MOST_STEPS = 5000
+"""So many steps are marked; noting more would take memory itself."""
 
 
 class Measurement(AbstractContextManager["Measurement"]):
@@ -37,6 +42,7 @@ class Measurement(AbstractContextManager["Measurement"]):
         self._include_children = include_children
         self._owner = watermark()
         self._marks: list[Mark] = []
+        self._steps = 0
         self._last: Reading | None = None
         self._run: MemoryRun | None = None
 
@@ -50,6 +56,8 @@ class Measurement(AbstractContextManager["Measurement"]):
         try:
             self._heap = heap()
             self._stretch = self._owner.open()
+            self.began_ns = time.time_ns()
+            """When it began, by the clock of TensorFlow's trace."""
             self._began = time.perf_counter()
             self._sampler.begin(self._stretch, self._began)
         except BaseException:
@@ -57,9 +65,24 @@ class Measurement(AbstractContextManager["Measurement"]):
             raise
         return self
 
-    def mark(self, label: str) -> None:
-        """Note that something begins now, for the curve."""
-        self._marks.append(Mark(time.perf_counter() - self._began, label))
+    def mark(self, line: int) -> None:
+        """Note that a statement begins now, for the curve."""
+        self._marks.append(Mark(time.perf_counter() - self._began, f"line {line}"))
+
+    def step(self, name: str) -> Callable[[], None]:
+        """Note that a step begins; give what is to be called when it has ended."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            return lambda: None
+        label = f"step {self._steps - 1}: {name}"
+        begun = Mark(time.perf_counter() - self._began, label, STEP)
+        place = len(self._marks)
+        self._marks.append(begun)
+
+        def ended() -> None:
+            self._marks[place] = replace(begun, end=time.perf_counter() - self._began)
+
+        return ended
 
     def _read_last(self) -> None:
         if self._last is None:
@@ -106,6 +129,10 @@ class Measurement(AbstractContextManager["Measurement"]):
             notes.append(
                 "with -c the peak is the most that was seen of the process and its children "
                 "together, so it is a lower bound."
+            )
+        if self._steps > MOST_STEPS:
+            notes.append(
+                f"of {self._steps:,} steps the first {MOST_STEPS:,} are marked in the curve."
             )
         if cut:
             notes.append(

@@ -9,18 +9,32 @@ from nbprof.memory.sampler import Curve
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
+    from nbprof.display.memory.widget import CurveExplorer
+
+    Ints = npt.NDArray[np.int64]
+
 MIB = 2**20
+LINE, STEP, OP = KINDS = ("line", "step", "op")
+"""What a mark is about: a statement of the cell, a step of TensorFlow's, an op run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """A moment of a run that is worth a line in the curve."""
+    """Something that began during a run, and is worth a mark at the curve."""
 
     seconds: float
     label: str
+    kind: str = LINE
+    end: float = math.nan
+    """When it ended, in seconds; NaN where that is not known."""
+    bytes: float = math.nan
+    """The most that it held, as TensorFlow's trace says of an op; NaN of anything else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +54,26 @@ class MemoryRun:
     devices: tuple[DeviceRun, ...] = ()
     curve: Curve = field(default_factory=Curve)
     marks: tuple[Mark, ...] = ()
+
+    def tables(self, later_ns: int) -> "tuple[pd.DataFrame, pd.DataFrame]":
+        """Give samples and statements as a Profile has them, whose clock began so much earlier."""
+        import numpy as np
+        import pandas as pd
+
+        def clock(seconds: "Iterable[float]") -> "Ints":
+            return np.rint(np.fromiter(seconds, float) * 1e9).astype(np.int64) + later_ns
+
+        curve = self.curve
+        lines = [mark for mark in self.marks if mark.kind == LINE]
+        samples = {
+            "start_ns": clock(curve.seconds),
+            "resident_bytes": np.asarray(curve.resident, dtype=np.int64),
+            "peak_bytes": np.asarray(curve.most, dtype=np.int64),
+            "gap": np.asarray(curve.gap, dtype=bool),
+        }
+        numbers = np.array([int(mark.label.split()[-1]) for mark in lines], dtype=np.int64)
+        statements = {"start_ns": clock(mark.seconds for mark in lines), "line": numbers}
+        return pd.DataFrame(samples), pd.DataFrame(statements)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +183,26 @@ class MemoryResult:
         return pd.concat(parts, ignore_index=True)
 
     @property
+    def marks(self) -> "pd.DataFrame":
+        """What began when: one row a mark of the curve, in the order of time.
+
+        `kind` is line, step or op; `end_seconds` and `bytes` are NaN where they are not known.
+        """
+        import pandas as pd
+
+        rows = [(number, mark) for number, run in enumerate(self.runs) for mark in run.marks]
+        return pd.DataFrame(
+            {
+                "run": [number for number, _ in rows],
+                "kind": [mark.kind for _, mark in rows],
+                "label": [mark.label for _, mark in rows],
+                "seconds": [mark.seconds for _, mark in rows],
+                "end_seconds": [mark.end for _, mark in rows],
+                "bytes": [mark.bytes for _, mark in rows],
+            }
+        )
+
+    @property
     def text(self) -> str:
         """The report: memory_profiler's line, then what else is known."""
         from nbprof.display.memory import text
@@ -175,6 +229,12 @@ class MemoryResult:
         from nbprof.display.memory import plot
 
         return plot.plot_curve(self, ax)
+
+    def explore(self) -> "CurveExplorer":
+        """Show the curve as a live widget: zoom, a cursor, and what ran at each moment."""
+        from nbprof.display.memory import widget
+
+        return widget.CurveExplorer(self)
 
     def __repr__(self) -> str:
         return self.text

@@ -230,7 +230,7 @@ def test_the_html_has_the_curve_and_the_lines_and_runs_no_script(run):
     html = run("print(_._repr_html_())").printed
 
     assert "<svg" in html
-    assert "line 3 begins at" in html
+    assert "<title>line 3 at " in html
     assert "<script" not in html
 
 

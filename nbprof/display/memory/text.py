@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nbprof.units import format_mebibytes
+from nbprof.units import format_mebibytes, format_seconds
 
 if TYPE_CHECKING:
-    from nbprof.memory.result import Held, MemoryResult, MemoryRun
+    from nbprof.memory.result import Held, Mark, MemoryResult, MemoryRun
 
 MIB = 2**20
 
@@ -50,6 +50,15 @@ def figures(run: "MemoryRun") -> Iterator[str]:
             f"{device.device} peak {bound}{format_mebibytes(device.peak)}, "
             f"before {format_mebibytes(device.before)}, after {format_mebibytes(device.after)}"
         )
+
+
+def mark_text(mark: "Mark") -> str:
+    """Say what a mark is about, and when that was."""
+    times = f"at {format_seconds(mark.seconds * 1e9)}"
+    if not math.isnan(mark.end):
+        times += f" for {format_seconds((mark.end - mark.seconds) * 1e9)}"
+    held = "" if math.isnan(mark.bytes) else f", held up to {format_mebibytes(mark.bytes)}"
+    return f"{mark.label} {times}{held}"
 
 
 def held_figures(held: "Held") -> Iterator[str]:
