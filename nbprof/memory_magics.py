@@ -142,7 +142,8 @@ class MemoryMagics(Magics):
         for name in asked:
             if name not in names:
                 raise NbprofError(f"there is no name {name} in this notebook.")
-        return look({name: names[name] for name in asked} if asked else names, given.get("n", 15))
+        wanted = {name: names[name] for name in asked} if asked else names
+        return look(wanted, given.get("n", 15), (shell, shell.user_ns, shell.user_ns.get("Out")))
 
     def _left_behind(self, before: "ObjectMemory", given: Given) -> "ObjectMemory":
         from nbprof.memory.namespace import difference
