@@ -111,6 +111,10 @@ MAGICS = {
                 "afterwards also find out what Python objects and tensors hold and what the "
                 "allocator can return",
             ),
+            "trim": Flag(
+                "",
+                "first have the allocator return what it kept, so that using it again shows",
+            ),
             "T": TEXT_FILE,
             "backend": Flag(
                 "NAME",

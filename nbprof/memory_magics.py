@@ -60,7 +60,7 @@ class MemoryMagics(Magics):
         try:
             for _ in range(given.get("r", 1)):
                 value = None  # what the run before returned is not memory of this one
-                value = measuring.run(code.run)
+                value = measuring.run(code.run if cell is not None else code.run_and_drop)
         except BaseException as error:
             if cell is not None and is_the_cell():
                 leave_like_bare(self.shell, error)

@@ -47,7 +47,7 @@ class Meter:
         """Run the code under a Measurement."""
         __tracebackhide__ = True
         flags = self._flags
-        measurement = Measurement(flags.get("i"), flags.get("t"), "c" in flags)
+        measurement = Measurement(flags.get("i"), flags.get("t"), "c" in flags, "trim" in flags)
         with self._watch(measurement.step), measurement as run:
             self._done.append(measurement)
             return code(run.mark)

@@ -3,6 +3,8 @@
 What is read here costs microseconds. Nothing is forked, ended or run again.
 """
 
+import gc
+import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -10,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.memory.allocator import heap, kept
+from nbprof.memory.allocator import heap, kept, perhaps_kept, reusable, trim
 from nbprof.memory.devices import devices, over
 from nbprof.memory.result import STEP, Mark, MemoryResult, MemoryRun
 from nbprof.memory.sampler import Sampler
@@ -28,7 +30,8 @@ class Measurement(AbstractContextManager["Measurement"]):
 
     `interval` is the time between samples of the curve in seconds; the peak does not depend on it.
     After `timeout` seconds measuring ends while the code runs on. `include_children` adds what
-    child processes hold.
+    child processes hold. `trim` first has the allocator return what it kept, so that using it again
+    shows.
     """
 
     def __init__(
@@ -36,10 +39,12 @@ class Measurement(AbstractContextManager["Measurement"]):
         interval: float | None = None,
         timeout: float | None = None,
         include_children: bool = False,
+        trim: bool = False,
     ) -> None:
         self._interval = interval
         self._timeout = timeout
         self._include_children = include_children
+        self._trim = trim
         self._owner = watermark()
         self._marks: list[Mark] = []
         self._steps = 0
@@ -47,6 +52,7 @@ class Measurement(AbstractContextManager["Measurement"]):
         self._run: MemoryRun | None = None
 
     def __enter__(self) -> "Measurement":
+        self._trimmed = self._trim and gc.collect() >= 0 and trim()
         self._sampler = Sampler(self._owner, self._interval, self._timeout, self._read_last)
         if self._include_children:
             self._sampler.ask_children(0)
@@ -107,13 +113,16 @@ class Measurement(AbstractContextManager["Measurement"]):
         if self._include_children and sampler.children is not None:
             before += self._children_before
             peak, exact = max(peak, sampler.together), False
+        now, growth = heap(), last.resident - stretch.before
         self._run = MemoryRun(
             before=before,
             peak=peak,
             after=last.resident,
             exact=exact,
             seconds=self._seconds,
-            kept=kept(self._heap, heap(), last.resident - stretch.before),
+            kept=kept(self._heap, now, growth),
+            perhaps_kept=perhaps_kept(self._heap, now, growth),
+            reusable=math.nan if self._trimmed else reusable(self._heap, stretch.before),
             children=float("nan") if sampler.children is None else sampler.children,
             devices=over(self._devices, devices()),
             curve=sampler.curve,

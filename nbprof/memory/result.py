@@ -49,6 +49,10 @@ class MemoryRun:
     seconds: float
     kept: float = math.nan
     """Freed by the code, but kept by the C library's allocator; NaN where it does not tell."""
+    perhaps_kept: float = math.nan
+    """What grew and is in no use that the allocator knows of; `kept` is surely a part of it."""
+    reusable: float = math.nan
+    """At most so much of `before` was free for reuse, which does not show as an increment."""
     children: float = math.nan
     """The most that child processes were seen to hold together; NaN without any."""
     devices: tuple[DeviceRun, ...] = ()

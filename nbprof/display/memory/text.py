@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from nbprof.memory.result import Held, Mark, MemoryResult, MemoryRun
 
 MIB = 2**20
+MUCH = 16 * MIB
+"""So much may be used again in any process that has done some work."""
 
 
 def headline(result: "MemoryResult") -> str:
@@ -40,8 +42,17 @@ def details(result: "MemoryResult") -> Iterator[str]:
 def figures(run: "MemoryRun") -> Iterator[str]:
     """Write the figures of one run."""
     yield f"before {format_mebibytes(run.before)}, after {format_mebibytes(run.after)}"
-    if run.kept >= MIB:
+    if run.kept >= max(MIB, 0.9 * run.perhaps_kept):
         yield f"freed but kept by the allocator {format_mebibytes(run.kept)}"
+    elif run.perhaps_kept >= MIB:
+        yield f"freed but kept by the allocator up to {format_mebibytes(run.perhaps_kept)}"
+    elif run.kept >= MIB:
+        yield f"freed but kept by the allocator at least {format_mebibytes(run.kept)}"
+    if run.reusable >= max(MUCH, run.peak - run.before):
+        yield (
+            f"up to {format_mebibytes(run.reusable)} was free for reuse before, which is no "
+            "increment (-trim returns it first)"
+        )
     if not math.isnan(run.children):
         yield f"child processes at least {format_mebibytes(run.children)}"
     for device in run.devices:
