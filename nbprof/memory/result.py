@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from nbprof.display.memory.widget import CurveExplorer
-
     Ints = npt.NDArray[np.int64]
 
 MIB = 2**20
@@ -234,7 +232,7 @@ class MemoryResult:
 
         return plot.plot_curve(self, ax)
 
-    def explore(self) -> "CurveExplorer":
+    def explore(self) -> Any:
         """Show the curve as a live widget: zoom, a cursor, and what ran at each moment."""
         from nbprof.display.memory import widget
 

@@ -16,6 +16,8 @@ CELLS = (
     "%tfprof scope",
     "%tfprof code",
 )
+CURVE = "import nbprof\ncurve = nbprof.last().process_memory().explore()\ncurve"
+SHOWN = "print('zoomed', curve.time_range is not None)"
 SELECTED = "shown = view.explore()\nprint(list(shown.selection['name']), shown.line)"
 
 CONTRAST = """() => {
@@ -117,9 +119,9 @@ def test_the_report_is_readable_in_the_theme_of_the_host(page, theme):
     page.wait_for_function(f"({CONTRAST})() >= 4.5", timeout=15_000)
 
 
-def test_the_widget_tells_python_what_is_selected(opened, tmp_path):
-    cells = (*CELLS[:2], "%tfprof op -explore -o view")
-    write_notebook(tmp_path / "widget.ipynb", *cells, SELECTED)
+def test_the_widgets_tell_python_what_is_selected(opened, tmp_path):
+    cells = (*CELLS[:2], "%tfprof op -explore -o view", SELECTED, CURVE, SHOWN)
+    write_notebook(tmp_path / "widget.ipynb", *cells)
     with server(tmp_path) as address:
         page = opened.new_page(viewport={"width": 1200, "height": 900})
         run_all(page, address, "widget.ipynb")
@@ -133,7 +135,25 @@ def test_the_widget_tells_python_what_is_selected(opened, tmp_path):
         page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")
         printed = last.locator(".jp-OutputArea-output", has_text="['MatMul'] %tfprof op")
         printed.wait_for(timeout=20_000)
+        _use_the_curve(page)
         page.close()
+
+
+def _use_the_curve(page):
+    """Go through the curve of memory with the keyboard, and ask Python what is shown."""
+    curve = page.locator(".jp-Cell").nth(4).get_by_role("slider")
+    curve.wait_for(timeout=20_000)
+    height = curve.evaluate("element => element.closest('.nbx').offsetHeight")
+    curve.focus()
+    page.keyboard.press("p")
+    assert re.match(r"[\d.]+ m?s: [\d.]+ MiB held", curve.get_attribute("aria-valuetext"))
+    page.keyboard.press("+")
+    assert curve.evaluate("element => element.closest('.nbx').offsetHeight") == height
+    page.wait_for_timeout(500)
+    last = page.locator(".jp-Cell").nth(5)
+    last.locator(".cm-content").click()
+    page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")
+    last.locator(".jp-OutputArea-output", has_text="zoomed True").wait_for(timeout=20_000)
 
 
 def test_a_saved_notebook_reopened_without_a_kernel_is_still_the_explorer(opened, tmp_path):

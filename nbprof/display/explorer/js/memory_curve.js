@@ -266,7 +266,7 @@ export class MemoryCurve {
  * @param {DataView} view
  * @returns {Float64Array}
  */
-function numbers(view) {
+function numbersIn(view) {
   return new Float64Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
@@ -281,7 +281,7 @@ export function renderCurve({ model, el }) {
   }
   const [seconds, resident, most, gap] = model.get("buffers");
   const gaps = new Uint8Array(gap.buffer, gap.byteOffset, gap.byteLength);
-  const columns = /** @type {const} */ ([numbers(seconds), numbers(resident), numbers(most), gaps]);
+  const columns = /** @type {const} */ ([numbersIn(seconds), numbersIn(resident), numbersIn(most), gaps]);
   const curve = new MemoryCurve(new Samples(JSON.parse(model.get("data")), ...columns), (range) => {
     model.set("chosen", { range });
     model.save_changes();
