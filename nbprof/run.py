@@ -113,8 +113,8 @@ def _with_memory(profile: "Profile", memory: "Measurement", later_ns: int) -> "P
         profile.recording,
         memory=memory.result.told,
         peak_is_exact=run.exact,
-        kept_bytes=-1.0 if math.isnan(run.kept) else run.kept,
-        children_bytes=-1.0 if math.isnan(run.children) else run.children,
+        kept_bytes=-1.0 if math.isnan(run.kept) else float(run.kept),
+        children_bytes=-1.0 if math.isnan(run.children) else float(run.children),
     )
     samples, statements = run.tables(later_ns)
     return profile.with_values(recording=recording, samples=samples, statements=statements)

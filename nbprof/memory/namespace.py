@@ -7,11 +7,10 @@ from types import BuiltinFunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from nbprof.memory.objects import Sizer, owns_data, type_name
+from nbprof.memory.shown import Shown
 from nbprof.memory.watermark import watermark
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
 
 SECONDS, AGAIN = 0.35, 0.2
@@ -44,7 +43,7 @@ class Kind:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ObjectMemory:
+class ObjectMemory(Shown):
     """What names hold, or with `change` what they hold more than before a cell."""
 
     names: tuple[Name, ...]
@@ -99,18 +98,6 @@ class ObjectMemory:
         from nbprof.display.memory import objects
 
         return objects.report(self)
-
-    @property
-    def in_a_line(self) -> str:
-        """Nothing: `%memobj -o` prints nothing of a result that it returns."""
-        return ""
-
-    def to_csv(self, path: "str | os.PathLike[str]") -> None:
-        """Write the frame as CSV, one header line, bytes."""
-        self.frame.to_csv(path, index=False)
-
-    def __repr__(self) -> str:
-        return self.text
 
     def _repr_html_(self) -> str:
         from nbprof.display.memory import objects

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from nbprof.memory.devices import DeviceRun
 from nbprof.memory.sampler import Curve
+from nbprof.memory.shown import Shown
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
     import numpy as np
@@ -93,7 +93,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MemoryResult:
+class MemoryResult(Shown):
     """The memory of a stretch of code; `baseline`, `peak` and `increment` are MiB of 2**20 bytes.
 
     `peak` is that of the run with the largest; `increment` is how far it rises above `baseline`.
@@ -222,10 +222,6 @@ class MemoryResult:
         """What `%memit -o` prints of a result that it returns: memory_profiler's line."""
         return f"{self.text.partition(chr(10))[0]}\n"
 
-    def to_csv(self, path: "str | os.PathLike[str]") -> None:
-        """Write the frame as CSV, one header line, bytes."""
-        self.frame.to_csv(path, index=False)
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve with matplotlib; give the Axes."""
         from nbprof.display.memory import plot
@@ -237,9 +233,6 @@ class MemoryResult:
         from nbprof.display.memory import widget
 
         return widget.CurveExplorer(self)
-
-    def __repr__(self) -> str:
-        return self.text
 
     def _repr_html_(self) -> str:
         from nbprof.display.memory import html

@@ -1,5 +1,6 @@
 """The memory of the process beside what TensorFlow did: steps, ops and RAM on one clock."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -139,12 +140,17 @@ def test_steps_are_marked_where_the_profile_has_them(profile):
     assert steps["label"].str.endswith("fill").any()
 
 
-def test_the_curve_is_kept_in_a_file(profile, tmp_path):
-    profile.save(tmp_path / "saved.nbprof")
+def test_the_curve_is_kept_in_a_file_also_of_a_process_with_children(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        with nbprof.profile() as run:
+            outer(tf.constant(1.0))
+        child.stdin.close()
+    run.profile.save(tmp_path / "saved.nbprof")
 
     loaded = nbprof.load(tmp_path / "saved.nbprof").process_memory()
 
-    result = profile.process_memory()
+    result = run.profile.process_memory()
+    assert "child processes at least" in result.text
     assert loaded.text == result.text
     assert loaded.samples.equals(result.samples)
     assert loaded.marks.equals(result.marks)

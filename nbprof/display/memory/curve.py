@@ -97,7 +97,7 @@ class _Drawing:
         """Draw where statements begin, with their numbers where there is room."""
         marks = [mark for mark in self.run.marks if mark.kind == "line"]
         free = -math.inf
-        for mark in marks if len(marks) <= MOST_LINES else ():
+        for mark in marks if 1 < len(marks) <= MOST_LINES else ():  # one would say nothing
             x = self.x(mark.seconds)
             yield (
                 f'<path d="M{x} {TOP}V{self.bottom}" stroke="currentColor" stroke-opacity=".3">'

@@ -64,9 +64,8 @@ def _draw_curve(ax: Any, run: "MemoryRun") -> None:
 def _draw_lines(ax: Any, run: "MemoryRun") -> None:
     """Draw where statements begin, with their numbers where there is room."""
     free = -math.inf
-    for mark in run.marks:
-        if mark.kind != "line":
-            continue
+    marks = [mark for mark in run.marks if mark.kind == "line"]
+    for mark in marks if len(marks) > 1 else ():  # one would say nothing
         ax.axvline(mark.seconds, linewidth=0.5, color="0.6", gid=mark.label)
         if free <= mark.seconds < 0.98 * run.seconds:
             ax.annotate(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nbprof.memory.result import Held, Mark, MemoryResult, MemoryRun
 
 MIB = 2**20
-MUCH = 16 * MIB
+MUCH = 64 * MIB
 """So much may be used again in any process that has done some work."""
 
 
