@@ -496,6 +496,8 @@ _HELD = {
     "steps": {WHOLE: "step", NUMBERS: "start_micros micros", TEXT: "function", TRUTH: "traced"},
     "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},
     "spent": {TEXT: "category host", WHOLE: "ns"},
+    "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
+    "statements": {WHOLE: "start_ns line"},
     "machines": {
         TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",
     },
