@@ -23,6 +23,7 @@ NOTEBOOK = TOP / "examples" / "notebooks" / "quickstart.ipynb"
 RESULT = TOP / "build" / "demo"
 LOG = RESULT / "kernel.log"  # what TensorFlow has to say of itself
 ROWS_SHOWN = 12
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 # The page is for offline readers too: nbconvert's own, without the scripts it would fetch.
 OFFLINE_PAGE = """{%- extends 'lab/index.html.j2' -%}
@@ -88,6 +89,8 @@ def run(notebook: NotebookNode) -> None:
             print(f"{time.perf_counter() - start:.1f} s", flush=True)
             for report in reports(cell):
                 print(f"\n{excerpt(report)}\n", flush=True)
+            if any(WIDGET in output.get("data", {}) for output in cell.outputs):
+                print("      a live widget: make lab opens the notebook in a browser", flush=True)
     print()
 
 
@@ -135,6 +138,10 @@ def essence(error: CellExecutionError) -> str:
 def to_html(notebook: NotebookNode) -> str:
     loader = DictLoader({"offline.html.j2": OFFLINE_PAGE})
     exporter = HTMLExporter(extra_loaders=[loader], template_file="offline.html.j2")
+    # A page has no kernel: in place of a widget it shows the widget's plain table.
+    exporter.display_data_priority = [
+        kind for kind in exporter.display_data_priority if kind != WIDGET
+    ]
     page, _ = exporter.from_notebook_node(notebook)
     return page
 

@@ -1,5 +1,6 @@
 // The clock of explorer.py, put into the page before anything else runs.
 (() => {
+  const PATIENCE = 300000;
   const drawn = new Set();
   const fillText = CanvasRenderingContext2D.prototype.fillText;
   CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
@@ -30,9 +31,11 @@
         const root = document.querySelectorAll(".jp-Notebook .jp-Cell")[cell];
         return [...root.querySelectorAll(elements)].some((one) => one.textContent.trim() === row);
       };
-      end = new Promise((resolve) => {
+      const last = performance.now() + PATIENCE;
+      end = new Promise((resolve, reject) => {
         const look = () => {
           if (there()) after(() => resolve(performance.now()));
+          else if (performance.now() > last) reject(new Error(`${row} has not come`));
           else requestAnimationFrame(look);
         };
         requestAnimationFrame(look);

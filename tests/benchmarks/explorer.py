@@ -6,6 +6,7 @@ in its place: an element of the table or, of ipydatagrid, a text drawn on its ca
 """
 
 import json
+import re
 import shutil
 import statistics
 import sys
@@ -34,8 +35,8 @@ ENDED = "\nimport time; print(time.time())"
 NODES = 90_825
 """With the scopes around them and the root these are 100,000 rows."""
 WANTED = "op_42424"
-WIDTH = 100
-"""Of ipydatagrid's columns, in pixels."""
+INDEX, NAMES, WIDTH = 64, 240, 90
+"""Pixels of ipydatagrid's index, of its column of names, and of each other column."""
 PAINTED, AGAIN = "painted", "painted again"
 SORTED, SEARCHED = "sorted", "searched"
 
@@ -85,6 +86,8 @@ class Table:
     """One way to show a frame, and how it is sorted and searched."""
 
     kind, again, end = "flat", None, "pass"
+    sorting, searching = "click", "input"
+    """The events that begin it."""
     first = found = None
     """The elements where the first row's name stands, and after a search; None: it is drawn."""
 
@@ -107,7 +110,7 @@ class Table:
         if self.again:
             taken[AGAIN] = self.painted(first, self.place + 1)
             self.app.clear(self.place + 1)
-        taken[SORTED] = self.timed(by_bytes, self.first, "mouseup", self.sort)
+        taken[SORTED] = self.timed(by_bytes, self.first, self.sorting, self.sort)
         taken[SEARCHED] = self.timed(found, self.found, self.searching, self.search)
         self.app.run(self.place + 2)
         self.app.clear(self.place)
@@ -133,7 +136,6 @@ class Nbprof(Table):
     show, again = "explorer = view.explore(); display(explorer)", "display(explorer)"
     end = "explorer.close()"
     first, found = (f'.nbx-body [data-place="{place}"] .nbx-name' for place in (1, 3))
-    searching = "input"
 
     def sort(self):
         self.output.get_by_role("columnheader", name="requested bytes total").click()
@@ -145,10 +147,10 @@ class Nbprof(Table):
 class Itables(Table):
     name, show = "itables", "itables.show(frame, maxBytes=0)"
     first = found = "table.dataTable tbody tr:first-child td"
-    searching = "input"
 
     def sort(self):
-        self.output.locator("thead th", has_text="total_bytes").first.click()
+        heading = self.output.locator("thead th").filter(has_text=re.compile("^total_bytes$"))
+        heading.first.locator(".dt-column-order").click()
 
     def search(self):
         self.output.locator(".dt-search input").fill(WANTED)
@@ -158,9 +160,12 @@ class Ipydatagrid(Table):
     """Its menus sort and filter: the clock begins with the click that says so."""
 
     name = "ipydatagrid"
-    show = f"grid = DataGrid(frame, base_column_size={WIDTH}); display(grid)"
+    show = (
+        f"grid = DataGrid(frame, base_row_header_size={INDEX}, base_column_size={WIDTH},"
+        f" column_widths={{'name': {NAMES}}})\ndisplay(grid)"
+    )
     end = "grid.close()"
-    searching = "mouseup"
+    sorting = searching = "mouseup"
 
     def timed(self, row, elements, event, action):
         """Open the menu of a column before the clock begins."""
@@ -175,8 +180,11 @@ class Ipydatagrid(Table):
 
     def open_menu(self, place):
         """Click where the menu of a column is: at the right end of its heading."""
-        box = self.output.locator("canvas").first.bounding_box()
-        self.page.mouse.click(box["x"] + WIDTH * (place + 2) - 10, box["y"] + 10)
+        canvas = self.output.locator("canvas").first
+        canvas.evaluate("canvas => canvas.scrollIntoView({block: 'center'})")
+        box = canvas.bounding_box()
+        end = INDEX + NAMES + WIDTH * place
+        self.page.mouse.click(box["x"] + end - 10, box["y"] + 10)
 
     def sort(self):
         self.page.locator(".lm-Menu-item", has_text="Sort Ascending").click()

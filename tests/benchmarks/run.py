@@ -23,7 +23,10 @@ PARTS = (
     *("explorer", "loading", "memory", "memory_lines", "profiling", "reading_traces"),
     *("saved_profiles", "tfprof_inputs"),
 )
-PACKAGES = ("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil")
+PACKAGES = (
+    *("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil"),
+    *("jupyterlab", "itables", "ipydatagrid"),
+)
 
 
 class Asked(argparse.Namespace):
