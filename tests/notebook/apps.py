@@ -42,6 +42,22 @@ class App:
         self.go_to(place)
         self.command("notebook:run-cell")
 
+    def write(self, place, source):
+        """Write another text into a cell."""
+        self.page.evaluate(
+            "([place, source]) => window.jupyterapp.shell.currentWidget.content.widgets[place]"
+            ".model.sharedModel.setSource(source)",
+            [place, source],
+        )
+
+    def held(self):
+        """Give the bytes that the page holds, after a collection: its objects and its buffers."""
+        cdp = self.page.context.new_cdp_session(self.page)
+        cdp.send("HeapProfiler.collectGarbage")
+        usage = cdp.send("Runtime.getHeapUsage")
+        cdp.detach()
+        return usage["usedSize"] + usage["backingStorageSize"]
+
     def clear(self, place):
         """Take away what stands below a cell."""
         self.go_to(place)

@@ -18,8 +18,8 @@ IN_DOCS = (
     "report.png",
     *("explorer-tree.png", "explorer-flame.png", "explorer-timeline.png", "explorer-python.png"),
 )
-COLOURS = 64
-"""So many are enough for a table, and the file is a third."""
+COLOURS = 128
+"""So many are enough for a table, and the file is a third as large."""
 WORDS = """root => [...root.querySelectorAll('.nbx button, .nbx [role=columnheader]')]
   .filter(one => one.checkVisibility() && !one.closest('.nbx-crumbs'))
   .map(one => one.textContent)"""

@@ -21,6 +21,15 @@ for _ in range(7):
 ASK = """explorer = live.explore()
 print(explorer.line, explorer.time_range)
 explorer.selection[["name", "run_count"]]"""
+MANY_ROWS = f"""import gc, sys, weakref
+sys.path.append({str(TOP / "tests" / "benchmarks")!r})
+from explorer import view_of_100_000_rows
+wide = view_of_100_000_rows()"""
+CLOSE = """many.close()
+left = weakref.ref(many)
+del many
+gc.collect()
+print("freed in Python:", left() is None)"""
 REPORT, TREE, CODE, WIDGET, ASKED = range(2, 7)
 """Where the cells stand."""
 
@@ -236,6 +245,27 @@ def test_the_report_is_readable_in_the_theme_of_the_host(app, keep, shade):
     app.page.wait_for_function(f"({CONTRAST})() >= 4.5", timeout=15_000)
     for place in (REPORT, TREE, WIDGET):
         keep(f"cell-{place}-{shade}.png", place)
+
+
+@pytest.mark.parametrize("app", [Lab], indirect=True, ids=["lab"])
+def test_100_000_rows_are_shown_and_closing_the_widget_frees_them(app):
+    app.write(ASKED, MANY_ROWS)
+    app.run(ASKED)
+    before = app.held()
+    app.write(ASKED, "many = wide.explore()\ndisplay(many)")
+    app.run(ASKED)
+    many = app.explorer(ASKED)
+    many.root.wait_for(timeout=60_000)
+    many.search("op_42424", "1 of 100,000 rows match")
+    assert many.names == ["_TFProfRoot", "layer_42", "block_42", "op_42424"]
+    taken = app.held() - before
+
+    app.write(ASKED, CLOSE)
+    app.run(ASKED)
+    app.cell(ASKED).get_by_text("freed in Python: True").wait_for()
+    many.root.wait_for(state="detached")
+    assert taken > 5e6
+    assert app.held() - before < 0.3 * taken
 
 
 @pytest.fixture(scope="module")
