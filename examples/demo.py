@@ -1,5 +1,6 @@
 """Runs the quickstart notebook for real and shows its reports in the terminal (`make demo`)."""
 
+import copy
 import os
 import re
 import shutil
@@ -138,12 +139,18 @@ def essence(error: CellExecutionError) -> str:
 def to_html(notebook: NotebookNode) -> str:
     loader = DictLoader({"offline.html.j2": OFFLINE_PAGE})
     exporter = HTMLExporter(extra_loaders=[loader], template_file="offline.html.j2")
-    # A page has no kernel: in place of a widget it shows the widget's plain table.
-    exporter.display_data_priority = [
-        kind for kind in exporter.display_data_priority if kind != WIDGET
-    ]
-    page, _ = exporter.from_notebook_node(notebook)
+    page, _ = exporter.from_notebook_node(without_widgets(notebook))
     return page
+
+
+def without_widgets(notebook: NotebookNode) -> NotebookNode:
+    """The notebook for a page, which has no kernel: each widget gives way to its plain table."""
+    shown = copy.deepcopy(notebook)
+    shown.metadata.pop("widgets", None)
+    for cell in shown.cells:
+        for output in cell.get("outputs", ()):
+            output.get("data", {}).pop(WIDGET, None)
+    return shown
 
 
 if __name__ == "__main__":

@@ -264,8 +264,11 @@ def test_100_000_rows_are_shown_and_closing_the_widget_frees_them(app):
     app.run(ASKED)
     app.cell(ASKED).get_by_text("freed in Python: True").wait_for()
     many.root.wait_for(state="detached")
+    # Chromium keeps the last box that was typed into, for undoing, until another one is.
+    app.cell(ASKED).locator(".cm-content").click()
+    app.page.keyboard.type("#")
     assert taken > 5e6
-    assert app.held() - before < 0.3 * taken
+    assert app.held() - before < 0.2 * taken
 
 
 @pytest.fixture(scope="module")
