@@ -48,9 +48,17 @@ def server(folder: Path):
         _wait_for(f"{address}/api", process)
         yield address
     finally:
-        process.terminate()
-        process.wait(timeout=30)
+        _end(process)
         log.close()
+
+
+def _end(process: subprocess.Popen) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:  # on a busy machine it may be long in coming to its end
+        process.kill()
+        process.wait()
 
 
 def _quiet_settings(private: Path) -> str:
