@@ -333,6 +333,20 @@ def test_a_page_without_scripts_shows_table_and_tree(chrome, file):
     assert page.locator(".nbx").count() == 0
 
 
+@pytest.mark.parametrize("scripts", [True, False], ids=["explorer", "plain"])
+def test_a_file_of_a_whole_profile_needs_no_network_either(chrome, tmp_path, scripts):
+    SMALL.to_html(tmp_path / "profile.html")
+    page = chrome.new_context(java_script_enabled=scripts, offline=True).new_page()
+    page.goto((tmp_path / "profile.html").as_uri())
+
+    if scripts:
+        page.get_by_role("button", name="scope", exact=True).click()
+        assert Explorer(page).names[:2] == ["_TFProfRoot", "head"]
+    else:
+        assert "2.00sec" in page.locator("tr", has_text="MatMul").first.inner_text()
+        assert page.locator(".nbx").count() == 0
+
+
 def test_a_broken_script_leaves_the_plain_table_standing(chrome, file, tmp_path):
     text = file.read_text(encoding="utf-8")
     cut = tmp_path / "broken.html"
