@@ -221,7 +221,7 @@ def tables(draw):
     return pd.DataFrame(columns, index=pd.RangeIndex(rows))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables(), notes=st.lists(TEXTS, max_size=3))
 def test_whatever_is_in_a_table_comes_back(tmp_path, table, notes):
     profile = dataclasses.replace(with_table(table), notes=tuple(notes))
