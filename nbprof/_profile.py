@@ -53,13 +53,16 @@ class Recording:
 class _Once:
     """Makes a table when first called, for all profiles that share it."""
 
-    def __init__(self, make: "Callable[[], pd.DataFrame]") -> None:
+    def __init__(
+        self, make: "Callable[[], pd.DataFrame]", part: "pd.DataFrame | None" = None
+    ) -> None:
         self._make: Callable[[], pd.DataFrame] | None = make
+        self.part = part
 
     def __call__(self) -> "pd.DataFrame":
         if self._make is not None:
             self._table = self._make()
-            self._make = None  # and what it was made of can go
+            self._make = self.part = None  # and what it was made of can go
         return self._table
 
 
@@ -83,7 +86,8 @@ class _Table:
         return table
 
     def __set__(self, profile: Any, table: Any) -> None:
-        vars(profile)[self._name] = _Once(table) if callable(table) else table
+        made = not callable(table) or isinstance(table, _Once)
+        vars(profile)[self._name] = table if made else _Once(table)
 
 
 def _table(default: "Callable[[], pd.DataFrame] | None" = None) -> Any:
@@ -119,9 +123,9 @@ def no_allocator() -> "pd.DataFrame":
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
 
 
-def lazily(make: "Callable[[], pd.DataFrame]") -> Any:
-    """Give a table that is made when it is first asked for."""
-    return make
+def lazily(make: "Callable[[], pd.DataFrame]", part: "pd.DataFrame | None" = None) -> Any:
+    """Give a table that is made when it is first asked for; `part` has some columns of it."""
+    return _Once(make, part)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,7 +192,7 @@ class Profile:
     def headline(self) -> str:
         """Say in one line what was profiled, how, and what that cost."""
         recording = self.recording
-        runs = int(self.events["is_run"].sum())
+        runs = int(self.costs["is_run"].sum())
         if recording.tfprof:
             steps = _plural(len(self.steps), "step")
             return (
@@ -213,6 +217,12 @@ class Profile:
         if not recording.traced_ns or recording.traced_ns > 0.99 * recording.wall_ns:
             return ""
         return f", the first {format_seconds(recording.traced_ns)} traced"
+
+    @property
+    def costs(self) -> "pd.DataFrame":
+        """The events, perhaps without what their shapes tell, which takes long to find out."""
+        part = getattr(vars(self)["events"], "part", None)
+        return self.events if part is None else part
 
     @property
     def types(self) -> "pd.Series[Any]":
@@ -421,6 +431,7 @@ POINTERS = {
 """The columns that point into tables, by table; a `stack` that has no frames is not known."""
 
 WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
+COUNTS = "truth values or counts of them"
 TEXT, TEXTS = "texts", "tuples of texts"
 
 _HELD = {
@@ -429,7 +440,8 @@ _HELD = {
         TRUTH: "trainable has_stack", TEXTS: "types",
     },
     "events": {
-        WHOLE: "start_ns duration_ns self_ns stack", TRUTH: "is_run accelerator backward",
+        WHOLE: "start_ns duration_ns self_ns stack", TRUTH: "accelerator backward",
+        COUNTS: "is_run",  # added-up events have counts
         NUMBERS: "bytes peak_bytes residual_bytes float_ops output_bytes",
     },
     "layers": {TEXT: "name kind"},

@@ -54,7 +54,7 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
         "<table><thead><tr>",
         *_header(view),
         "</tr></thead><tbody>",
-        *(_row(view, row) for row in rows),
+        *(_row(view, row, rows[0]) for row in rows),
         "</tbody></table></div>",
         *_tree(view, rows),
     ]
@@ -104,11 +104,10 @@ def _header(view: "View") -> Iterator[str]:
         yield f'<th scope="col" title="{escape(column.help)}">{name}{pair}</th>'
 
 
-def _row(view: "View", row: dict[Any, Any]) -> str:
+def _row(view: "View", row: dict[Any, Any], tops: dict[Any, Any]) -> str:
     if not view.is_tree:
         cells = (_op_cell(column, row) for column in view.columns)
         return f"<tr><td>{escape(row['name'])}</td>{''.join(cells)}</tr>"
-    tops = view.frame.iloc[0]
     cells = (_tree_cell(column, row, tops) for column in view.columns)
     indent = "&nbsp;" * 4 * row["depth"]
     beside = f" <small><code>{escape(row['source'])}</code></small>" if row.get("source") else ""
@@ -137,7 +136,7 @@ def _shapes(entry: dict[str, Any]) -> str:
     return f"{shapes} <small>{entry['run_count']} runs, {format_micros(entry['micros'])}</small>"
 
 
-def _tree_cell(column: "Column", row: dict[Any, Any], root: Any) -> str:
+def _tree_cell(column: "Column", row: dict[Any, Any], root: dict[Any, Any]) -> str:
     if not column.metrics:
         return _label(column, row)
     pairs = (_self_and_total(column, metric, row) for metric in column.metrics)

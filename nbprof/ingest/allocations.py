@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest.host import NEVER, memory_events, stat_of
+from nbprof.ingest.host import NEVER, memory_events
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE, Rows
+from nbprof.ingest.stats_of import StatsOf
 
 if TYPE_CHECKING:
     from nbprof.ingest.host import HostEvents
@@ -44,19 +45,21 @@ def find_allocations(host: "HostEvents", runs: "Runs") -> Allocations:
     row = memory_events(space)
     row = row[np.argsort(space.start_ps[row], kind="stable")]
     made = space.kind[row] == Kind.ALLOCATION
-    allocator = stat_of(space, row, "allocator_name", 0, True)
-    address = stat_of(space, row, "addr", NONE, False)
-    end = _ends(made, space.start_ps[row], address, allocator)[made]
+    stats = StatsOf(space, row)
+    allocator = stats.text("allocator_name")
+    end = _ends(made, space.start_ps[row], stats.number("addr"), allocator)[made]
     row = row[made]
+    start = space.start_ps[row]
+    stats = StatsOf(space, row)
     return Allocations(
-        run=_runs_at(host, runs, space.line[row], space.start_ps[row]),
-        start=space.start_ps[row],
+        run=_runs_at(host, runs, space.line[row], start),
+        start=start,
         end=end,
-        size=stat_of(space, row, "requested_bytes", 0, False),
+        size=stats.number("requested_bytes", 0).astype(np.int64),
         allocator=allocator[made],
-        region=stat_of(space, row, "region_type", 0, True),
-        shape=stat_of(space, row, "shape", 0, True),
-        dtype=stat_of(space, row, "data_type", 0, False),
+        region=stats.text("region_type"),
+        shape=stats.text("shape"),
+        dtype=stats.number("data_type", 0),
     )
 
 

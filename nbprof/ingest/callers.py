@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.ingest.distinct import distinct, distinct_pairs
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE, Rows
 
@@ -78,11 +79,12 @@ def _places(host: "HostEvents", ids: "_Ids", event: Rows, executor: Rows) -> Row
 
 def _same_nodes(run: Rows, name: Ints) -> Rows:
     """Number runs by the set of names that ran in them: equal sets, equal numbers."""
-    pairs = np.unique(np.stack((run, name)), axis=1)
-    drawn = np.random.default_rng(0).integers(1, 2**62, int(name.max(initial=0)) + 1)
-    runs, which = np.unique(run, return_inverse=True)
+    width = int(name.max(initial=0)) + 1
+    runs, which = distinct(run, int(run.max(initial=0)) + 1)
+    ran, names, _ = distinct_pairs(which, name, width)
+    drawn = np.random.default_rng(0).integers(1, 2**62, width)
     mixed = np.zeros(len(runs), dtype=np.int64)
-    np.add.at(mixed, np.searchsorted(runs, pairs[0]), drawn[pairs[1]])
+    np.add.at(mixed, ran, drawn[names])
     numbers: Rows = np.unique(mixed, return_inverse=True)[1][which]
     return numbers
 

@@ -68,8 +68,12 @@ class _Candidates:
     """The first bytes of the event."""
 
     def positions(self) -> Positions:
-        """Give where the tags are."""
-        return self.begin - np.where(self.size > 0x7F, 3, 2).astype(self.begin.dtype)
+        """Give where the tags are, and a place beyond all of them."""
+        room: Positions = np.empty(len(self.begin) + 1, self.begin.dtype)
+        np.subtract(self.begin, 2, out=room[:-1])
+        room[:-1] -= self.size > 0x7F
+        room[-1] = np.iinfo(room.dtype).max
+        return room
 
 
 class _Proofs:
@@ -79,19 +83,19 @@ class _Proofs:
         self._position = position = candidates.positions()
         end = candidates.begin + candidates.size
         # The candidates at whose end not the next one stands, and which one does.
-        self._leaps = np.flatnonzero(np.append(end[:-1] != position[1:], True)[: len(position)])
+        self._leaps = np.flatnonzero(end != position[1:])
         self._stop = end[self._leaps]
         target = np.searchsorted(position, self._stop)
-        stands = np.append(position, 0)[target] == self._stop
+        stands = position[target] == self._stop
         self._target = np.where(stands, target, -1)
         nowhere = len(self._leaps)
         self._next = np.where(stands, np.searchsorted(self._leaps, target), nowhere)
-        self._change = np.zeros(len(position) + 1, np.int8)
+        self._change = np.zeros(len(position), np.int8)
 
     def follow(self, start: Ints) -> Ints:
         """Prove all that follows from these places; give the places where that ends."""
         first = np.searchsorted(self._position, start.astype(self._position.dtype))
-        found = np.flatnonzero(np.append(self._position, 0)[first] == start)
+        found = np.flatnonzero(self._position[first] == start)
         first = first[found]
         nowhere = len(self._leaps)
         reached = np.zeros(nowhere + 1, np.bool_)

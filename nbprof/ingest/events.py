@@ -138,9 +138,7 @@ class EventReader:
             ]
             stats = [texts[name] for name in stat_metadata.name]
             self._tells[:] = [name in wanted.telling for name in stats]
-            self._of_kinds[:] = [
-                sum(1 << kind for kind in wanted.stats.get(name, ())) for name in stats
-            ]
+            self._of_kinds[:] = [wanted.bits.get(name, 0) for name in stats]
         self._picker = StatPicker(buffer, stat_metadata, self._of_kinds)
 
     def read(self, lines: Long, line_plane: Rows, done: Done) -> Events:

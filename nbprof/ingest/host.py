@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest import nesting
 from nbprof.ingest.kinds import TOLD, Kind
-from nbprof.ingest.nesting import NONE, Rows
+from nbprof.ingest.nesting import NONE, Nesting, Rows, sort_order
+from nbprof.ingest.stats_of import StatsOf
 
 if TYPE_CHECKING:
     from nbprof.ingest.xspace import XSpace
@@ -34,7 +34,6 @@ class HostEvents:
     duration: Ints
     _marked: dict[tuple[Kind, ...], Mask] = field(default_factory=dict, repr=False)
     _inside: dict[tuple[Kind, ...], Rows] = field(default_factory=dict, repr=False)
-    _columns: dict[tuple[str, int, bool], Ints] = field(default_factory=dict, repr=False)
 
     @cached_property
     def end(self) -> Ints:
@@ -42,9 +41,9 @@ class HostEvents:
         return self.start + self.duration
 
     @cached_property
-    def parent(self) -> Rows:
-        """The event each one ran directly inside, or NONE."""
-        return nesting.parents(self.line, self.start, self.end)
+    def nesting(self) -> Nesting:
+        """Which event each one ran inside."""
+        return Nesting(self.line, self.start, self.end)
 
     def of(self, *kinds: Kind) -> Mask:
         """Mark the events of these kinds."""
@@ -58,7 +57,7 @@ class HostEvents:
 
     def inside(self, marked: Mask) -> Rows:
         """Find each event's innermost marked ancestor, or NONE."""
-        return nesting.nearest(self.parent, marked)
+        return self.nesting.nearest(marked)
 
     def inside_of(self, *kinds: Kind) -> Rows:
         """Find each event's innermost ancestor of these kinds, or NONE."""
@@ -68,20 +67,17 @@ class HostEvents:
             self._inside[kinds] = self.inside(self.of(*kinds))
         return self._inside[kinds]
 
+    @cached_property
+    def _stats(self) -> StatsOf:
+        return StatsOf(self.space, self.row)
+
     def number(self, stat: str, default: int = NONE) -> Ints:
         """Give a numeric stat of each event, `default` where it has none."""
-        return self._read(stat, default, is_text=False)
+        return self._stats.number(stat, default)
 
     def text(self, stat: str) -> Rows:
         """Give a text stat of each event as a row of `space.strings`, 0 where it has none."""
-        return self._read(stat, 0, is_text=True)
-
-    def _read(self, stat: str, default: int, is_text: bool) -> Ints:
-        key = stat, default, is_text
-        if key not in self._columns:
-            column = stat_of(self.space, self.row, *key)
-            self._columns[key] = column.astype(_narrowest(column))
-        return self._columns[key]
+        return self._stats.text(stat)
 
     def around(self, line: npt.NDArray[np.int32], time: Ints) -> Rows:
         """Find the innermost event that is open at each moment of a line, or NONE."""
@@ -91,29 +87,9 @@ class HostEvents:
             first, end = np.searchsorted(self.line, (number, number + 1))
             last = np.searchsorted(self.start[first:end], time[here], side="right") - 1
             found[here] = np.where(last >= 0, first + last, NONE)
-        closed = np.append(self.end, NEVER)  # the last entry is NONE's own
-        above = np.append(self.parent, NONE)
-        climbing = np.flatnonzero(closed[found] <= time)
-        while len(climbing):
-            found[climbing] = above[found[climbing]]
-            climbing = climbing[closed[found[climbing]] <= time[climbing]]
+        begun = np.flatnonzero(found != NONE)
+        found[begun] = self.nesting.open_at(found[begun], line[begun], time[begun])
         return found
-
-
-def _narrowest(column: Ints) -> "np.dtype[np.signedinteger]":
-    largest = max(int(column.max(initial=0)), -int(column.min(initial=0)))
-    fitting = (np.dtype(f"i{size}") for size in (1, 2, 4) if largest < 1 << (8 * size - 1))
-    return next(fitting, np.dtype(np.int64))
-
-
-def stat_of(space: "XSpace", row: Rows, stat: str, default: int, is_text: bool) -> Ints:
-    """Give a stat of some events, numbers or rows of `strings`, `default` where they have none."""
-    found = space.stat(stat)
-    column = np.full(len(space.line), default, dtype=np.int64)
-    # A stat of another type than TensorFlow gives it counts as absent.
-    if found.is_text == is_text and found.value.dtype.kind == "i":
-        column[found.event] = found.value
-    return column[row]
 
 
 def memory_events(space: "XSpace") -> Rows:
@@ -129,7 +105,7 @@ def read_host(space: "XSpace") -> HostEvents:
         kind[event[kind[event] != Kind.DEVICE]] = told
     kind[memory_events(space)] = Kind.OTHER
     row = np.flatnonzero((kind != Kind.OTHER) & (kind != Kind.DEVICE))
-    order = nesting.sort_order(space.line[row], space.start_ps[row], space.duration_ps[row])
+    order = sort_order(space.line[row], space.start_ps[row], space.duration_ps[row])
     row = row[order]
     return HostEvents(
         space, row, kind[row], space.line[row], space.start_ps[row], space.duration_ps[row]

@@ -6,6 +6,7 @@ nodes.
 
 import re
 from enum import IntEnum
+from functools import lru_cache
 
 from nbprof.capture.capture import CALLING_THREAD
 from nbprof.ingest.wanted import NEVER, PERHAPS, Wanted
@@ -145,6 +146,7 @@ WANTED = Wanted(kind_of, TOLD.keys() | {b"correlation_id"}, _wanted_of())
 """What launches a kernel is told by its correlation id only."""
 
 
+@lru_cache(4096)
 def split(name: bytes) -> tuple[bytes, bytes]:
     """Split `node:Type`; two empty texts for anything that is not of that form."""
     node, _, op_type = name.rpartition(b":")

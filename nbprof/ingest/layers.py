@@ -90,13 +90,15 @@ def place_runs(
     of_node = np.array([rows.number(place) for place, _ in nodes], dtype=np.intp)
     backward = np.array([back for _, back in nodes], dtype=bool)[runs.node]
     row = of_node[runs.node]
-    site = np.append(log.site, NONE)[dispatch]
+    called = np.flatnonzero(dispatch != NONE)
+    site = log.site[dispatch[called]]
     told = np.array([rows.number(_place_of_site(*it)) for it in log.inside] + [NONE])[site]
-    within_tape = np.array([part == BACKWARD for _, part in log.inside] + [False])[site]
+    backward[called] |= np.array([part == BACKWARD for _, part in log.inside] + [False])[site]
     # Input ops stay what they are, wherever they are called.
-    is_input = np.array([place == ((), PIPELINE) for place, _ in nodes], dtype=bool)[runs.node]
-    row = np.where((told == NONE) | is_input, row, told)
-    return Placed(rows.found, row, backward | within_tape, rows.variables())
+    is_input = np.array([place == ((), PIPELINE) for place, _ in nodes], dtype=bool)
+    moved = np.flatnonzero((told != NONE) & ~is_input[runs.node[called]])
+    row[called[moved]] = told[moved]
+    return Placed(rows.found, row, backward, rows.variables())
 
 
 def _place_of_site(layers: Chain, part: str) -> Place:

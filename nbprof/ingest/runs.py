@@ -75,7 +75,8 @@ def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
     found = callers.find_callers(host, steps, event, sessions)
     node, nodes = _distinct(host, *_identify(host, event, marks, found.function))
     step = np.where(found.step != NONE, found.step, steps.step_of_event[event])
-    step = np.where(step != NONE, step, steps.at(host.start[event]))
+    outside = np.flatnonzero(step == NONE)
+    step[outside] = steps.at(host.start[event[outside]])
     return Runs(
         nodes,
         event,

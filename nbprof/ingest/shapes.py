@@ -20,7 +20,6 @@ from nbprof.ingest.outputs import forwarded_bytes, parse_typed
 if TYPE_CHECKING:
     from nbprof.capture.capture import DispatchLog
     from nbprof.ingest.allocations import Allocations
-    from nbprof.ingest.host import HostEvents
     from nbprof.ingest.names import Functions, Resolved
     from nbprof.ingest.runs import Runs
 
@@ -55,31 +54,32 @@ class Shaped:
 
 
 def find_shapes(
-    host: "HostEvents",
+    strings: list[bytes],
     runs: "Runs",
-    resolved: list["Resolved"],
-    functions: "Functions",
-    allocations: "Allocations | None",
+    in_trace: Rows,
     log: "DispatchLog",
     dispatch: Rows,
+    resolved: list["Resolved"],
+    functions: "Functions",
     read: Mapping[int, int],
+    allocations: "Allocations | None",
+    counted: npt.NDArray[np.float64],
 ) -> Shaped:
     """Find the shapes of every run, count its float operations and the bytes of its outputs.
 
-    `read` says how many bytes the variable has that a node reads.
+    `in_trace` has the shapes that the trace says, as rows of `strings`; `read` says how many bytes
+    the variable has that a node reads, `counted` what the trace itself counts for the last runs.
     """
-    strings = host.space.strings
-    eager = np.append(log.shape, NONE)[dispatch]
-    in_trace = np.append(host.text("shape"), 0)[runs.event]  # the last entry is NONE's
-    texts, inputs = distinct(
-        np.where(eager != NONE, len(strings) + eager, in_trace), len(strings) + len(log.shapes)
-    )
+    called = np.flatnonzero(dispatch != NONE)
+    given = in_trace.astype(np.intp)
+    given[called] = len(strings) + log.shape[dispatch[called]]
+    texts, inputs = distinct(given, len(strings) + len(log.shapes))
     spelled = [
         parse_shapes(strings[text]) if text < len(strings) else log.shapes[text - len(strings)]
         for text in texts.tolist()
     ]
     forwarded = _forwarded(strings, runs, in_trace, read)
-    texts, outputs = distinct(_output_shapes(host, runs, allocations), len(strings))
+    texts, outputs = distinct(_output_shapes(strings, runs, allocations), len(strings))
     spelled_outputs = [(parse_shape(strings[text]),) for text in texts.tolist()]
     lists = list(dict.fromkeys((*spelled, *spelled_outputs)))
     place = {shapes: number for number, shapes in enumerate(lists)}
@@ -88,22 +88,24 @@ def find_shapes(
 
     width = max(len(lists), 1)
     nodes, shapes, which = distinct_pairs(runs.node, inputs * width + outputs, width * width)
-    counted = np.empty(len(nodes))
+    of_pair = np.empty(len(nodes))
     for row, (node, both) in enumerate(zip(nodes.tolist(), shapes.tolist(), strict=True)):
         attributes = functions.attributes(resolved[node].function, resolved[node].node)
         ran = Run(lists[both // width], lists[both % width][0], attributes)
         _, executed, op_type = runs.nodes[node]
         # TensorFlow has no formulas for HLO ops, whose names begin so.
-        counted[row] = np.nan if executed.startswith("/") else float_ops(op_type, ran)
-    allocated = _allocated_outputs(host, runs, allocations)
-    returned = np.append(log.output_bytes, NONE)[dispatch]
+        of_pair[row] = np.nan if executed.startswith("/") else float_ops(op_type, ran)
+    allocated = _allocated_outputs(strings, runs, allocations)
+    flops = np.where(runs.is_run, of_pair[which], 0.0)
+    flops[len(flops) - len(counted) :] = counted
     output_bytes = np.where(np.isnan(allocated), forwarded, allocated)
-    output_bytes = np.where(returned != NONE, returned, output_bytes)
+    returned = log.output_bytes[dispatch[called]]
+    output_bytes[called] = np.where(returned != NONE, returned, output_bytes[called])
     return Shaped(
         inputs,
         lists,
         outputs,
-        np.where(runs.is_run, counted[which], 0.0),
+        flops,
         np.where(runs.is_run, output_bytes, 0.0),
     )
 
@@ -122,23 +124,23 @@ def _forwarded(
 
 
 def _allocated_outputs(
-    host: "HostEvents", runs: "Runs", allocations: "Allocations | None"
+    strings: list[bytes], runs: "Runs", allocations: "Allocations | None"
 ) -> npt.NDArray[np.float64]:
     """Add up the outputs that each run allocated, NaN where it allocated none."""
     total = np.full(len(runs.node), np.nan)
     if allocations is None:
         return total
-    made = (allocations.run != NONE) & (allocations.region == _region(host, b"output"))
+    made = (allocations.run != NONE) & (allocations.region == _region(strings, b"output"))
     total[allocations.run[made]] = 0.0
     np.add.at(total, allocations.run[made], allocations.size[made])
     return total
 
 
-def _region(host: "HostEvents", name: bytes) -> int:
-    return host.space.strings.index(name) if name in host.space.strings else NONE
+def _region(strings: list[bytes], name: bytes) -> int:
+    return strings.index(name) if name in strings else NONE
 
 
-def _output_shapes(host: "HostEvents", runs: "Runs", allocations: "Allocations | None") -> Rows:
+def _output_shapes(strings: list[bytes], runs: "Runs", allocations: "Allocations | None") -> Rows:
     """Give the shape of each run's first output, as a row of `strings`, 0 where none was made.
 
     What a run allocates last may be scratch memory: an output is preferred, whatever else counts.
@@ -146,7 +148,7 @@ def _output_shapes(host: "HostEvents", runs: "Runs", allocations: "Allocations |
     shapes = np.zeros(len(runs.node), dtype=np.intp)
     if allocations is None:
         return shapes
-    output = _region(host, b"output")
+    output = _region(strings, b"output")
     for wanted in (allocations.region != output, allocations.region == output):
         rows = np.flatnonzero((allocations.run != NONE) & wanted)[::-1]
         shapes[allocations.run[rows]] = allocations.shape[rows]

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest import nesting
 from nbprof.ingest.kinds import Kind
-from nbprof.ingest.nesting import NONE, Rows
+from nbprof.ingest.nesting import NONE, Nesting, Rows, sort_order
 from nbprof.ingest.stacks import below_runners, is_framework, read_stacks
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class GraphStacks:
             info = self._ask(function)
             self._known[function] = read_stacks(info, function) if info else {}
         known = self._known[function]
-        while node and node not in known:
+        while known and node and node not in known:
             node = node.rpartition("/")[0]
         return known.get(node, ())
 
@@ -74,9 +73,9 @@ def find_sources(
     """
     stacks = Stacks()
     found = (graph_stacks.of(place.function, place.origin) for place in resolved)
-    numbers = [stacks.number(below_runners(stack, capture.cells)) for stack in found]
-    of_node = np.array(numbers, dtype=np.intp)
     cells = capture.cells
+    numbers = [stacks.number(below_runners(stack, cells)) if stack else NONE for stack in found]
+    of_node = np.array(numbers, dtype=np.intp)
     sites = [stacks.number(below_runners(site, cells)) for site in capture.dispatches.sites]
     of_dispatch = np.array([*sites, NONE], dtype=np.intp)[
         np.append(capture.dispatches.site, len(sites))
@@ -120,9 +119,9 @@ def _windows(start: Ints, end: Ints, calls: Rows, log: "DispatchLog") -> Rows:
     """Find the innermost of a thread's calls that spans each op."""
     line = np.zeros(len(calls), dtype=np.int32)
     opened, closed = log.start_ns[calls], log.end_ns[calls]
-    order = nesting.sort_order(line, opened, closed - opened)
+    order = sort_order(line, opened, closed - opened)
     opened, closed = opened[order], closed[order]
-    outer = np.append(nesting.parents(line, opened, closed), NONE)
+    outer = np.append(Nesting(line, opened, closed).parent, NONE)
     place = np.searchsorted(opened, start, side="right") - 1
     while True:
         outside = (place != NONE) & (closed[place] < end)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof import file_format
-from nbprof._profile import KINDS, NUMBERS, TEXT, TEXTS, TRUTH, WHOLE
+from nbprof._profile import COUNTS, KINDS, NUMBERS, TEXT, TEXTS, TRUTH, WHOLE
 from nbprof.ingest.catalogue import decode, expect
 from nbprof.ingest.members import DamageError, Members
 
@@ -163,6 +163,7 @@ HOLDS = {
     WHOLE: _of_dtypes("iu"),
     NUMBERS: _of_dtypes("iuf"),
     TRUTH: _of_dtypes("b"),
+    COUNTS: _of_dtypes("biu"),
     TEXT: _of_objects(lambda value: isinstance(value, str)),
     TEXTS: _of_objects(_are_texts),
 }

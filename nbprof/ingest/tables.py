@@ -29,6 +29,12 @@ TRAINABLE = "_trainable_variables"
 
 MEMORY = ("bytes", "peak_bytes", "residual_bytes")
 
+FRAMES = {
+    **{"stack": np.int64, "file": object, "line": np.int64},
+    **{"function": object, "source": object, "framework": bool},
+}
+"""The columns of that table."""
+
 
 def node_table(
     runs: Runs,
@@ -82,8 +88,8 @@ def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
             framework = is_framework(file)
             source = "" if framework else linecache.getline(files.get(file, file), line).strip()
             rows.append((number, file, line, function, source, framework))
-    columns = ["stack", "file", "line", "function", "source", "framework"]
-    return pd.DataFrame(rows, columns=columns).astype({"framework": bool})
+    columns = zip(FRAMES.items(), zip(*rows, strict=True) if rows else ((),) * 6, strict=True)
+    return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})
 
 
 def shape_table(distinct: list[tuple[Dims | None, ...]]) -> pd.DataFrame:
@@ -101,12 +107,11 @@ def event_table(
     runs: Runs,
     thread: Rows,
     stack: Rows,
-    shaped: Shaped,
     allocations: Allocations | None,
     placed: Placed,
     origin_ns: int,
 ) -> pd.DataFrame:
-    """List the op runs; without allocations, their memory is not recorded."""
+    """List the op runs, yet without their shapes; without allocations, memory is not recorded."""
     memory: dict[str, Any] = dict.fromkeys(MEMORY, np.full(len(runs.node), np.nan))
     if allocations is not None:
         memory = {name: sums.astype(float) for name, sums in per_run(allocations, runs).items()}
@@ -123,27 +128,35 @@ def event_table(
             "stack": stack.astype(np.int32),
             "layer": placed.row.astype(np.int32),
             "backward": placed.backward,
-            "input_shapes": shaped.inputs.astype(np.int32),
-            "output_shapes": shaped.outputs.astype(np.int32),
-            "float_ops": shaped.float_ops,
-            "output_bytes": shaped.output_bytes,
             **memory,
         },
         copy=False,
     )
 
 
+def with_shapes(events: pd.DataFrame, shaped: Shaped) -> pd.DataFrame:
+    """Add what the shapes of the op runs tell, before their memory."""
+    columns = {name: events[name] for name in events.columns if name not in MEMORY}
+    columns |= {
+        "input_shapes": pd.Series(shaped.inputs.astype(np.int32)),
+        "output_shapes": pd.Series(shaped.outputs.astype(np.int32)),
+        "float_ops": pd.Series(shaped.float_ops),
+        "output_bytes": pd.Series(shaped.output_bytes),
+    }
+    return pd.DataFrame(columns | {name: events[name] for name in MEMORY}, copy=False)
+
+
 def allocation_table(
-    space: XSpace, runs: Runs, allocations: Allocations | None, origin_ns: int
+    strings: list[bytes], node: Rows, allocations: Allocations | None, origin_ns: int
 ) -> pd.DataFrame:
-    """List the allocations."""
+    """List the allocations; `node` is that of each run."""
     made = allocations or _none()
-    texts = np.array([text.decode("utf-8", "replace") for text in space.strings], dtype=object)
+    texts = np.array([text.decode("utf-8", "replace") for text in strings], dtype=object)
     end_ns = (made.end // 1000 + origin_ns).astype(float)
     return pd.DataFrame(
         {
             "event": made.run,
-            "node": np.where(made.run == NONE, NONE, np.append(runs.node, NONE)[made.run]),
+            "node": np.append(node, NONE)[made.run],
             "device": texts[made.allocator],
             "start_ns": made.start // 1000 + origin_ns,
             "end_ns": np.where(made.end == NEVER, np.nan, end_ns),

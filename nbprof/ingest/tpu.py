@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest import nesting
 from nbprof.ingest.device_steps import DeviceSteps, lines_named
-from nbprof.ingest.nesting import NONE, Rows
+from nbprof.ingest.nesting import NONE, Nesting, Rows, sort_order
 from nbprof.ingest.runs import Runs, hlo_type
 
 if TYPE_CHECKING:
@@ -81,9 +80,9 @@ def _times(space: "XSpace", event: Rows) -> tuple[Ints, Ints]:
         start = offsets.value[place[0]].astype(np.int64)
         duration = durations.value[place[1]].astype(np.int64)
     line = space.line[event]
-    order = nesting.sort_order(line, start, duration)
+    order = sort_order(line, start, duration)
     end = start + duration
-    parent = nesting.parents(line[order], start[order], end[order])
+    parent = Nesting(line[order], start[order], end[order]).parent
     child = np.flatnonzero(parent != NONE)
     above = order[parent[child]]
     inside = order[child]

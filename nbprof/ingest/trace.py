@@ -2,11 +2,12 @@
 
 import time
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from nbprof._profile import Profile, Recording
+from nbprof._profile import Profile, Recording, lazily
 from nbprof.capture.capture import Capture
 from nbprof.ingest import tables, walltime
 from nbprof.ingest.accelerator import add_kernels
@@ -82,21 +83,26 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     stack, frames = add_stacks(frames, stack, of_node, runs)
     variables = VariableNodes(functions, model)
     placed = place_runs(runs, resolved, functions, variables, graph_stacks, model, log, dispatch)
-    read = variables.read_bytes(resolved)
-    shaped = find_shapes(host, runs, resolved, functions, allocations, log, dispatch, read)
-    shaped.float_ops[len(runs.node) - len(counted) :] = counted
-    devices = find_devices(space, runs, resolved, functions)
-    formats = [functions.data_format(place.function, place.origin) for place in resolved]
     origin_ns = began_ns - capture.start_ns
     lines, thread = np.unique(runs.line, return_inverse=True)
+    read = variables.read_bytes(resolved)
+    node, strings = runs.node, space.strings
+    in_trace = np.append(host.text("shape"), 0)[runs.event]  # the last entry is NONE's
+    defined = resolved, functions, read
+    shaped = cache(
+        partial(find_shapes, strings, runs, in_trace, log, dispatch, *defined, allocations, counted)
+    )
+    events = tables.event_table(runs, thread, stack, allocations, placed, origin_ns)
+    devices = find_devices(space, runs, resolved, functions)
+    formats = [functions.data_format(place.function, place.origin) for place in resolved]
     made: dict[str, Any] = {
         "nodes": tables.node_table(runs, resolved, devices, formats, model, placed),
         "layers": tables.layer_table(placed),
         "inputs": lambda: tables.input_table(resolved, functions),
-        "shapes": tables.shape_table(shaped.distinct),
+        "shapes": lambda: tables.shape_table(shaped().distinct),
         "frames": frames,
-        "events": tables.event_table(runs, thread, stack, shaped, allocations, placed, origin_ns),
-        "allocations": lambda: tables.allocation_table(space, runs, allocations, origin_ns),
+        "events": lazily(lambda: tables.with_shapes(events, shaped()), part=events),
+        "allocations": lambda: tables.allocation_table(strings, node, allocations, origin_ns),
         "threads": tables.thread_table(space, lines.tolist(), clock.line),
         "spent": walltime.spent(host, runs, capture, clock.line, origin_ns),
         "traces": trace_table(host, steps, model.signatures, origin_ns),

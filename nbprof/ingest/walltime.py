@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nbprof.ingest import nesting
 from nbprof.ingest.kinds import Kind
-from nbprof.ingest.nesting import NONE
+from nbprof.ingest.nesting import NONE, Nesting, Rows
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import Capture
@@ -54,13 +53,13 @@ def spent(
     rows = np.flatnonzero((host.line == line) & (host.duration > 0))
     start = np.clip(host.start[rows] // 1000 + origin_ns, 0, traced_ns)
     end = np.clip(start + host.duration[rows] // 1000, 0, traced_ns)
-    parent = nesting.parents(host.line[rows], start, end)
-    category = _categories(host, runs)[rows]
+    nesting = Nesting(host.line[rows], start, end)
+    category = _categories(host, runs, rows)
     known = category != NONE
-    innermost = np.where(known, np.arange(len(rows)), nesting.nearest(parent, known))
+    innermost = np.where(known, np.arange(len(rows)), nesting.nearest(known))
     category = np.append(category, PYTHON)[innermost]
 
-    own = _own(parent, start, end)
+    own = _own(nesting.parent, start, end)
     total = np.bincount(category, weights=own, minlength=len(CATEGORIES)).astype(np.int64)
     total[PYTHON] += traced_ns - total.sum()
     table = pd.DataFrame({"category": [*CATEGORIES, NOT_TRACED], "ns": [*total, 0]})
@@ -74,17 +73,17 @@ def line_of_cell(host: "HostEvents") -> int:
     return int(host.line[marked[0]]) if len(marked) else NONE
 
 
-def _categories(host: "HostEvents", runs: "Runs") -> npt.NDArray[np.intp]:
-    """Give the category that each event says, NONE where it says none."""
-    of_event = np.full(len(host.row), NONE, dtype=np.intp)
-    for kind, category in OF_KIND.items():
-        of_event[host.of(kind)] = category
-    of_event[runs.event[runs.event != NONE]] = OPS
-    return of_event
+def _categories(host: "HostEvents", runs: "Runs", rows: Rows) -> npt.NDArray[np.intp]:
+    """Give the category that each of these events says, NONE where it says none."""
+    of_kind = np.full(max(Kind) + 1, NONE)
+    of_kind[list(OF_KIND)] = list(OF_KIND.values())
+    is_run = np.zeros(len(host.row) + 1, dtype=bool)  # the last entry is NONE's own
+    is_run[runs.event] = True
+    return np.where(is_run[rows], OPS, of_kind[host.kind[rows]])
 
 
 def _own(
-    parent: nesting.Rows, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
+    parent: Rows, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """Give the time of each event that no event inside it covers."""
     own: npt.NDArray[np.int64] = end - start

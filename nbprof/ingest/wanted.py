@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 KINDS = 32
 """Kinds are smaller numbers."""
@@ -19,3 +20,8 @@ class Wanted:
     """Stats that make any event worth keeping, if its kind is not NEVER."""
     stats: Mapping[bytes, Collection[int]]
     """The stats to keep, each with the kinds of events it is wanted of."""
+
+    @cached_property
+    def bits(self) -> Mapping[bytes, int]:
+        """The stats to keep, each with a bit set for every kind it is wanted of."""
+        return {name: sum(1 << kind for kind in kinds) for name, kinds in self.stats.items()}

@@ -63,10 +63,12 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     place = {path: row for row, path in enumerate(rows)}
     group = np.array([place[path] for path in of_member], dtype=np.intp)
     weight = weights(profile, options.account_type_regexes)[members.node]
-    of_members = measure(profile, options.step, members)
+    pprof = options.output.kind == "pprof"
+    uses = (lambda _: True) if pprof else options.uses
+    of_members = measure(profile, options.step, members, uses)
     metrics = add_up(weighted(of_members, weight), group, len(rows))
     lines = None
-    if options.output.kind == "pprof":
+    if pprof:
         lines = Lines(frames_of_rows(rows, of_member, stacks, shown), of_members)
     accounted = np.full(len(rows), options.account_type_regexes == EVERYTHING)
     accounted[group[weight > 0]] = True

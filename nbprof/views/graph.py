@@ -27,7 +27,7 @@ def _graph(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     above, depth = tree.nearest_shown(kept, tree.ends(level))
     nodes = order[kept]
     members = nodes_as_members(profile)
-    metrics = measure(profile, options.step, members)
+    metrics = measure(profile, options.step, members, options.uses)
     row_of_node = np.full(len(profile.nodes), tree.NOWHERE, dtype=np.intp)
     row_of_node[nodes] = np.arange(len(nodes))
     names = profile.nodes["name"].tolist()

@@ -49,7 +49,9 @@ def _layers(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     place[order] = np.arange(len(order))
     group = place[group]
     weight = weights(profile, options.account_type_regexes)[members.node]
-    metrics = add_up(weighted(measure(profile, options.step, members), weight), group, len(names))
+    metrics = add_up(
+        weighted(measure(profile, options.step, members, options.uses), weight), group, len(names)
+    )
     accounted = np.full(len(names), options.account_type_regexes == EVERYTHING)
     accounted[group[weight > 0]] = True
     return tree.Tree(

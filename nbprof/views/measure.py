@@ -9,12 +9,16 @@ import numpy.typing as npt
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from nbprof._profile import Profile
 
 SUMMED = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "float_ops")
 """The columns of events that are simply added up."""
+OF_SHAPES = ("output_bytes", "float_ops")
+"""Those of them that a profile's `costs` may not have."""
 
 Sums = npt.NDArray[np.float64]
 Metrics = dict[str, Sums]
@@ -22,6 +26,8 @@ Groups = npt.NDArray[np.intp]
 Step = int | Literal["all"]
 
 MOST_STEPS = 8
+SPARSE = 16
+"""Up to so many times as many keys as there are values, a table of all keys is quicker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +42,7 @@ class Members:
 
 def nodes_as_members(profile: "Profile") -> Members:
     """Take every node as a whole."""
-    return Members(np.arange(len(profile.nodes)), profile.events["node"].to_numpy(np.intp))
+    return Members(np.arange(len(profile.nodes)), profile.costs["node"].to_numpy(np.intp))
 
 
 def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Members, Groups]:
@@ -46,48 +52,70 @@ def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Me
     """
     node = profile.events["node"].to_numpy(np.int64)
     width = max(len(profile.nodes), 1)
-    pairs, of_event = np.unique(row * width + node, return_inverse=True)
-    silent = np.setdiff1d(np.arange(len(profile.nodes)), node)
+    pairs, of_event = _distinct(row * width + node)
+    silent = np.flatnonzero(np.bincount(node, minlength=len(profile.nodes)) == 0)
     members = Members(np.append(pairs % width, silent), of_event)
     return members, np.append(pairs // width, row_of_node[silent])
+
+
+def _distinct(keys: Groups) -> tuple[Groups, Groups]:
+    """Give the distinct ones of keys from 0 in their order, and which of them each key is."""
+    span = int(keys.max(initial=-1)) + 1
+    if span > SPARSE * len(keys):
+        return np.unique(keys, return_inverse=True)
+    found = np.zeros(span, dtype=bool)
+    found[keys] = True
+    place = np.cumsum(found) - 1
+    return np.flatnonzero(found), place[keys]
 
 
 def only_what_ran(profile: "Profile") -> "Profile":
     """Leave the variables of a cell out, which stand behind the nodes that ran."""
     if profile.recording.tfprof:
         return profile
-    ran = int(profile.events["node"].max()) + 1 if len(profile.events) else 0
+    ran = int(profile.costs["node"].max()) + 1 if len(profile.costs) else 0
     return profile if ran == len(profile.nodes) else profile.with_values(nodes=profile.nodes[:ran])
 
 
 def measure(
-    profile: "Profile", step: Step | None, members: Members, float_ops: bool = True
+    profile: "Profile",
+    step: Step | None,
+    members: Members,
+    uses: "Callable[[str], bool]" = lambda _: True,
 ) -> Metrics:
     """Add up the events of each member, in µs, bytes and counts, over the steps asked for.
 
-    Without `float_ops`, the log of tfprof's inputs is not needed, and not read for it.
+    Of the columns that are simply added up those that `uses` names: each takes time, and for
+    `float_ops` the log of tfprof's inputs would have to be read.
     """
     step = resolved_step(profile, step)
     count = len(members.node)
-    events = chosen_events(profile, step)
+    summed = tuple(filter(uses, SUMMED))
+    all_events = profile.events if set(OF_SHAPES) & set(summed) else profile.costs
+    events = _of_step(profile, step, all_events)
     member = members.of_event
-    if events is not profile.events:
+    if events is not all_events:
         member = member[events.index.to_numpy()]
     if (member >= count).any():  # events of nodes that are no member
         events, member = events[member < count], member[member < count]
-    metrics = _add_up_events(events, member, count)
+    metrics = _add_up_events(events, member, count, summed)
     if step == -1 and len(profile.steps) > 1:
-        ran_in = events["step"].groupby(member).nunique()
-        divisor = ran_in.reindex(range(count), fill_value=1).to_numpy()
+        divisor = _steps_of_each(events["step"].to_numpy(np.int64), member, count)
         metrics = {name: values / divisor for name, values in metrics.items()}
     if profile.recording.tfprof:
         metrics = {name: np.trunc(values) for name, values in metrics.items()}
-        if float_ops:
+        if uses("float_ops"):
             metrics["float_ops"] = _logged_float_ops(profile, members, metrics["run_count"])
-    if not float_ops:
-        del metrics["float_ops"]
     params = profile.nodes["params"].to_numpy(np.float64)[members.node]
     return {**metrics, "params": params, "defined_count": np.ones(count)}
+
+
+def _steps_of_each(step: Groups, member: Groups, count: int) -> Groups:
+    """Count the steps in which each member ran; 1 for those that never did."""
+    first = step.min(initial=0)
+    width = int(step.max(initial=0) - first) + 1
+    pairs, _ = _distinct(member * width + (step - first))
+    return np.maximum(np.bincount(pairs // width, minlength=count), 1)
 
 
 def _logged_float_ops(
@@ -119,11 +147,14 @@ def resolved_step(profile: "Profile", step: Step | None) -> Step:
 
 def chosen_events(profile: "Profile", step: Step | None) -> "pd.DataFrame":
     """Give the events of one step, or all of them."""
-    step = resolved_step(profile, step)
+    return _of_step(profile, resolved_step(profile, step), profile.events)
+
+
+def _of_step(profile: "Profile", step: Step, events: "pd.DataFrame") -> "pd.DataFrame":
     if step in ("all", -1):
-        return profile.events
+        return events
     _check_step(profile, step)
-    return profile.events[profile.events["step"] == step]
+    return events[events["step"] == step]
 
 
 def _check_step(profile: "Profile", step: int | str) -> None:
@@ -135,7 +166,9 @@ def _check_step(profile: "Profile", step: int | str) -> None:
         raise NbprofError(f"there is no step {step}; steps are {known or 'none'}, -1 or all.")
 
 
-def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metrics:
+def _add_up_events(
+    events: "pd.DataFrame", member: Groups, count: int, summed: tuple[str, ...]
+) -> Metrics:
     ns = events["self_ns"].to_numpy()
     accelerator = events["accelerator"].to_numpy()
 
@@ -146,7 +179,7 @@ def _add_up_events(events: "pd.DataFrame", member: Groups, count: int) -> Metric
         "micros": cpu_micros + accelerator_micros,
         "accelerator_micros": accelerator_micros,
         "cpu_micros": cpu_micros,
-        **{name: _sums(member, events[name].to_numpy(), count) for name in SUMMED},
+        **{name: _sums(member, events[name].to_numpy(), count) for name in summed},
         "run_count": _sums(member, events["is_run"].to_numpy(), count),
     }
 
@@ -185,10 +218,10 @@ def _sums(
     Unknown values are left out, so that a sum is at least what is known of it; a group of nothing
     but unknown values is unknown, and all are where nothing is known.
     """
-    unknown = np.isnan(values)
-    known = _exact_sums(group[~unknown], values[~unknown], count)
+    unknown = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if not unknown.any():
-        return known
+        return _exact_sums(group, values, count)
+    known = _exact_sums(group[~unknown], values[~unknown], count)
     if unknown.all():
         return np.full(count, np.nan)
     nothing = np.bincount(group[~unknown], minlength=count) == 0

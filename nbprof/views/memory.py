@@ -35,22 +35,27 @@ def peaks(profile: "Profile") -> dict[str, dict[str, float]]:
 
 def _curve(made: pd.DataFrame) -> pd.DataFrame:
     """Add up allocations and releases in the order of time."""
-    freed = made[made["end_ns"].notna()]
-    changes = pd.DataFrame(
-        {
-            "micros": np.concatenate((made["start_ns"], freed["end_ns"])).astype(float) / 1e3,
-            "device": pd.concat((made["device"], freed["device"])).to_numpy(),
-            "change": np.concatenate((made["bytes"], -freed["bytes"])).astype(np.int64),
+    start, end = (made[name].to_numpy(np.float64) for name in ("start_ns", "end_ns"))
+    size = made["bytes"].to_numpy(np.int64)
+    device, names = pd.factorize(made["device"])
+    freed = np.flatnonzero(~np.isnan(end))
+    micros = np.concatenate((start, end[freed])) / 1e3
+    order = np.argsort(micros, kind="stable")
+    change = np.concatenate((size, -size[freed]))[order]
+    device = np.concatenate((device, device[freed]))[order]
+    live = np.zeros(len(order), dtype=np.int64)
+    peak = {}
+    for number in range(len(names)):
+        rows = np.flatnonzero(device == number)
+        live[rows] = np.cumsum(change[rows])
+        highest = rows[np.argmax(live[rows])]
+        peak[names[number]] = {
+            "micros": float(micros[order[highest]]),
+            "live_bytes": int(live[highest]),
         }
-    )
-    changes = changes.sort_values("micros", kind="stable", ignore_index=True)
-    changes["live_bytes"] = changes.groupby("device")["change"].cumsum()
-    curve = changes[["micros", "device", "live_bytes"]]
-    peaks = curve.loc[curve.groupby("device")["live_bytes"].idxmax()]
-    curve.attrs["peak"] = {
-        row.device: {"micros": row.micros, "live_bytes": row.live_bytes}
-        for row in peaks.itertuples()
-    }
+    devices = names.to_numpy(dtype=object)[device]
+    curve = pd.DataFrame({"micros": micros[order], "device": devices, "live_bytes": live})
+    curve.attrs["peak"] = {name: peak[name] for name in sorted(peak)}
     return curve
 
 

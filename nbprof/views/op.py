@@ -31,7 +31,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
     members = nodes_as_members(profile)
     counted = np.where(weight > 0, group, -1)
     labels = Labels(profile, options.step, members, counted)
-    metrics = weighted(measure(profile, options.step, members, options.uses("float_ops")), weight)
+    metrics = weighted(measure(profile, options.step, members, options.uses), weight)
     rows = add_up(metrics, group.astype(np.intp), len(texts))
     present = np.flatnonzero(rows["defined_count"] > 0)
     order = present[_order({name: own[present] for name, own in rows.items()}, options.order_by)]

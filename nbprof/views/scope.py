@@ -31,9 +31,7 @@ def _scopes(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     place = {name: row for row, name in enumerate(names)}
     group = np.fromiter(map(place.__getitem__, node_names), np.intp, len(node_names))
     members = nodes_as_members(profile)
-    metrics = add_up(
-        measure(profile, options.step, members, options.uses("float_ops")), group, len(names)
-    )
+    metrics = add_up(measure(profile, options.step, members, options.uses), group, len(names))
     is_node = metrics["defined_count"] > 0
     metrics["defined_count"] = np.maximum(metrics["defined_count"], 1)  # tfprof counts folders too
     patterns = options.account_type_regexes

@@ -3,7 +3,10 @@
 Numbers become the smallest type that loses nothing; `js/data.js` reads what is written here.
 """
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,22 +41,28 @@ class Store:
 
     buffers: list[bytes] = field(default_factory=list)
     strings: list[str] = field(default_factory=list)
+    size: int = 0
+    """So many letters they take in a page."""
     _places: dict[bytes, int] = field(default_factory=dict)
     _codes: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> "Store":
         """Give one that grows without this one."""
         lists = list(self.buffers), list(self.strings)
-        return Store(*lists, dict(self._places), dict(self._codes))
+        return Store(*lists, self.size, dict(self._places), dict(self._codes))
 
     def become(self, other: "Store") -> None:
         """Take over what another has."""
-        self.buffers, self.strings = other.buffers, other.strings
+        self.buffers, self.strings, self.size = other.buffers, other.strings, other.size
         self._places, self._codes = other._places, other._codes
 
     def numbers(self, values: npt.ArrayLike) -> dict[str, Any]:
         """Keep a column of numbers; say where, in which type, and of what it counts parts."""
-        column = np.asarray(values, dtype=np.float64)
+        given = np.asarray(values)
+        kind = _smallest(given) if given.dtype.kind in "iu" else None
+        if kind:
+            return self._keep(given, kind, 1)
+        column = given.astype(np.float64, copy=False)
         known = ~np.isnan(column)
         for per in (1, NANOSECONDS):
             with np.errstate(over="ignore", invalid="ignore"):
@@ -62,29 +71,51 @@ class Store:
             if not lost.any():
                 kind = _smallest(whole[known])
                 if kind:
-                    return self._whole(np.where(known, whole, np.nan), kind, per)
+                    missing = -(2 ** (WHOLE_TYPES[kind] - 1))
+                    return self._keep(np.where(known, whole, missing), kind, per)
         return {"buffer": self._place(column.astype("<f8").tobytes()), "type": "f64", "per": 1}
 
-    def texts(self, values: list[str]) -> dict[str, Any]:
-        """Keep a column of texts as numbers of entries in the dictionary."""
-        codes = [self._codes.setdefault(text, len(self._codes)) for text in values]
-        self.strings.extend(list(self._codes)[len(self.strings) :])
-        return self.numbers(codes)
+    def times(self, ns: npt.NDArray[np.int64]) -> dict[str, Any]:
+        """Keep times as µs, exact, or rounded where the exact ones would take twice the room."""
+        kind = _smallest(ns)
+        return self._keep(ns, kind, NANOSECONDS) if kind else self.numbers((ns + 500) // 1000)
 
-    def _whole(self, column: Floats, kind: str, per: int) -> dict[str, Any]:
-        missing = -(2 ** (WHOLE_TYPES[kind] - 1))
-        filled = np.where(np.isnan(column), missing, column).astype(f"<i{WHOLE_TYPES[kind] // 8}")
-        return {"buffer": self._place(filled.tobytes()), "type": kind, "per": per}
+    def texts(self, values: Iterable[str]) -> dict[str, Any]:
+        """Keep a column of texts as numbers of entries in the dictionary."""
+        return self.numbers(self.codes(values))
+
+    def codes(self, values: Iterable[str]) -> npt.NDArray[np.int64]:
+        """Give the numbers of these texts in the dictionary, into which they go."""
+        known = self._codes
+        codes = [known.setdefault(text, len(known)) for text in values]
+        new = list(islice(known, len(self.strings), None)) if len(known) > len(self.strings) else []
+        self.strings += new
+        self.size += len(to_json(new)) - 1 if new else 0
+        return np.array(codes, dtype=np.int64)
+
+    def _keep(self, column: npt.NDArray[Any], kind: str, per: int) -> dict[str, Any]:
+        data = column.astype(f"<i{WHOLE_TYPES[kind] // 8}").tobytes()
+        return {"buffer": self._place(data), "type": kind, "per": per}
 
     def _place(self, data: bytes) -> int:
-        if data not in self._places:
-            self._places[data] = len(self.buffers)
+        place = self._places.setdefault(data, len(self.buffers))
+        if place == len(self.buffers):
             self.buffers.append(data)
-        return self._places[data]
+            self.size += 4 * ((len(data) + 2) // 3) + len('"",')
+        return place
 
 
-def _smallest(whole: Floats) -> str | None:
-    largest = np.abs(whole).max(initial=0)
+def to_json(described: Any) -> str:
+    """Write JSON that may stand in a script."""
+    text = json.dumps(described, separators=(",", ":"))
+    # Inside a string of JSON these mean the same, and in HTML nothing.
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _smallest(whole: npt.NDArray[Any]) -> str | None:
+    largest = max(whole.max(initial=0), -whole.min(initial=0))
     return next((kind for kind, bits in WHOLE_TYPES.items() if largest < 2 ** (bits - 1)), None)
 
 

@@ -1,14 +1,13 @@
 """What goes into one explorer: which views, and how many of their rows where room is short."""
 
-import json
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nbprof.columns import COLUMNS
-from nbprof.display.explorer.packing import Store, heaviest, pack
-from nbprof.display.explorer.timeline import has_timeline, pack_timeline
+from nbprof.display.explorer.packing import Store, heaviest, pack, to_json
+from nbprof.display.explorer.timeline import has_timeline, memory_curve, pack_timeline
 from nbprof.display.text import DOC
 from nbprof.errors import NbprofError
 
@@ -25,7 +24,7 @@ BYTES_A_ROW = 30
 """A row takes more than this."""
 MOST_TIMED = 200_000
 """A timeline has at most so many events, the longest."""
-BYTES_AN_EVENT = 14
+BYTES_AN_EVENT = 16
 LEAST_EVENTS = 200
 """A timeline with room for fewer is left out."""
 LEAST_ROWS = 20
@@ -44,11 +43,7 @@ class Payload:
     def to_json(self, buffers: bool = True) -> str:
         """Write it so that it may stand in a script; the buffers in base64, or without them."""
         texts = [b64encode(buffer).decode() for buffer in self.buffers] if buffers else []
-        text = json.dumps({**self.described, "buffers": texts}, separators=(",", ":"))
-        # Inside a string of JSON these mean the same, and in HTML nothing.
-        for letter in "<>&":
-            text = text.replace(letter, f"\\u{ord(letter):04x}")
-        return text
+        return to_json({**self.described, "buffers": texts})
 
 
 def views_beside(view: "View") -> "Iterator[View]":
@@ -93,7 +88,8 @@ def whole(
     packed = [pack(one, store) for one in views]
     timeline = None
     if view.profile is not None and has_timeline(view.profile):
-        timeline = pack_timeline(view.profile, store, _metrics(view), MOST_TIMED)
+        curve = memory_curve(view.profile)
+        timeline = pack_timeline(view.profile, store, _metrics(view), MOST_TIMED, curve)
     return _payload(view, packed, store, panels, (), timeline)
 
 
@@ -112,8 +108,8 @@ def within(view: "View", room: int) -> Payload | None:
     def left() -> int:
         # What is left out must be said, too; all names are as much as can be said.
         said = [one["name"] for one in packed.values()] + list(NAMES) * 2
-        there = _payload(view, list(packed.values()), store, (), said, timeline)
-        return room - len(there.to_json())
+        there = _payload(view, list(packed.values()), Store(), (), said, timeline)
+        return room - len(there.to_json()) - store.size
 
     share = FIRST_SHARE if beside else 1.0
     timeline = None
@@ -144,15 +140,17 @@ def _timeline_within(view: "View", store: Store, room: int) -> dict[str, Any] | 
     profile = view.profile
     if profile is None or not has_timeline(profile):
         return None
-    before = _size(store, [])
+    curve = memory_curve(profile)
+    least = min(LEAST_EVENTS, len(profile.events))
     most = min(len(profile.events), room // BYTES_AN_EVENT)
-    while most >= min(LEAST_EVENTS, len(profile.events)):
+    while most >= least:
         grown = store.copy()
-        made = pack_timeline(profile, grown, _metrics(view), most)
-        if _size(grown, [made]) - before <= room:
+        made = pack_timeline(profile, grown, _metrics(view), most, curve)
+        size = grown.size - store.size + len(to_json(made))
+        if size <= room:
             store.become(grown)
             return made
-        most = int(most * 0.7)
+        most = min(most - 1, int(0.98 * most * room / size))
     return None
 
 
@@ -174,20 +172,15 @@ def _others(view: "View") -> "list[View]":
 def _view_within(view: "View", store: Store, room: int) -> dict[str, Any] | None:
     """Pack as many of the heaviest rows as fit; None: too few of them do."""
     count = min(len(view.frame), room // BYTES_A_ROW)
-    before = _size(store, [])
     while count >= min(LEAST_ROWS, len(view.frame)):
         grown = store.copy()
         packed = pack(view, grown, heaviest(view, count))
-        size = _size(grown, [packed]) - before
+        size = grown.size - store.size + len(to_json(packed))
         if size <= room:
             store.become(grown)
             return packed
         count = min(count - 1, int(0.95 * count * room / size))
     return None
-
-
-def _size(store: Store, packed: list[dict[str, Any]]) -> int:
-    return len(Payload({"views": packed, "strings": store.strings}, store.buffers).to_json())
 
 
 def _payload(

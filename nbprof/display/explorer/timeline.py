@@ -1,8 +1,10 @@
 """The op runs of a profile over time, with steps and live memory, for the explorer's timeline."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nbprof.errors import NbprofError
 
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
 
 CURVE_POINTS = 1200
 """A curve of memory has so many pieces, each with the most that was live in it."""
-EXACT_NS = 2**31
-"""Times from here on are kept in whole µs, which take as little room as ns before it."""
 SUMS = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "float_ops")
 """What an event has as the views have it; the sum of all is the view's number."""
 
@@ -29,7 +29,11 @@ def has_timeline(profile: "Profile | None") -> bool:
 
 
 def pack_timeline(
-    profile: "Profile", store: "Store", metrics: tuple[str, ...], most: int
+    profile: "Profile",
+    store: "Store",
+    metrics: tuple[str, ...],
+    most: int,
+    curve: "Curve | None",
 ) -> dict[str, Any]:
     """Put the longest `most` events into the store and describe them.
 
@@ -38,40 +42,42 @@ def pack_timeline(
     events = profile.events
     whole = len(events) <= most
     if not whole:
-        longest = np.argsort(-events["duration_ns"].to_numpy(), kind="stable")[:most]
+        longest = np.argpartition(-events["duration_ns"].to_numpy(), most)[:most]
         events = events.iloc[np.sort(longest)]
-    nodes = profile.nodes
-    node = events["node"].to_numpy()
+    nodes, node = np.unique(events["node"].to_numpy(), return_inverse=True)
     used, lane = np.unique(events["thread"].to_numpy(), return_inverse=True)
-    names = nodes["name"].to_numpy(dtype=object)[node].tolist()
-    types = nodes["op_type"].to_numpy(dtype=object)[node].tolist()
+    names, types = (
+        store.codes(profile.nodes[column].iloc[nodes].tolist()) for column in ("name", "op_type")
+    )
     return {
         "of": len(profile.events),
         "events": len(events),
         "lanes": [_lane(profile, thread) for thread in used.tolist()],
-        "start": store.numbers(_micros(events["start_ns"])),
-        "micros": store.numbers(_micros(events["duration_ns"])),
+        "start": store.times(events["start_ns"].to_numpy(np.int64)),
+        "micros": store.times(events["duration_ns"].to_numpy(np.int64)),
         "lane": store.numbers(lane),
-        "names": store.texts(names),
-        "types": store.texts(types),
+        "names": store.numbers(names[node]),
+        "types": store.numbers(types[node]),
         "metrics": {
             name: store.numbers(values)
-            for name, values in _metrics(events).items()
-            if whole and name in metrics
+            for name, values in (_metrics(events) if whole else {}).items()
+            if name in metrics
         },
-        "steps": [
-            [round(float(start), 1), round(float(micros), 1), str(function)]
-            for start, micros, function in profile.steps[
-                ["start_micros", "micros", "function"]
-            ].itertuples(index=False, name=None)
-        ][:CURVE_POINTS],
-        "memory": _memory(profile, store),
+        "steps": _steps(profile),
+        "memory": curve
+        and {
+            "device": curve.device,
+            "micros": store.numbers(curve.micros),
+            "bytes": store.numbers(curve.live_bytes),
+            "peak": curve.peak,
+        },
     }
 
 
-def _micros(nanoseconds: Any) -> Any:
-    ns = nanoseconds.to_numpy(np.float64)
-    return ns / 1e3 if ns.max(initial=0) < EXACT_NS else np.rint(ns / 1e3)
+def _steps(profile: "Profile") -> list[list[Any]]:
+    steps = profile.steps.head(CURVE_POINTS)
+    starts, micros = (steps[name].round(1).tolist() for name in ("start_micros", "micros"))
+    return [list(step) for step in zip(starts, micros, steps["function"].tolist(), strict=True)]
 
 
 def _lane(profile: "Profile", thread: int) -> str:
@@ -92,8 +98,18 @@ def _metrics(events: Frame) -> dict[str, Any]:
     }
 
 
-def _memory(profile: "Profile", store: "Store") -> dict[str, Any] | None:
-    """Give the curve of the device that held the most, and its peak."""
+@dataclass(frozen=True)
+class Curve:
+    """The live bytes of the device that held the most, thinned out, and their peak."""
+
+    device: str
+    micros: npt.NDArray[np.float64]
+    live_bytes: npt.NDArray[np.float64]
+    peak: dict[str, float]
+
+
+def memory_curve(profile: "Profile") -> Curve | None:
+    """Give the curve of the device that held the most; None: memory was not recorded."""
     try:
         curve = profile.memory()
     except NbprofError:
@@ -102,15 +118,11 @@ def _memory(profile: "Profile", store: "Store") -> dict[str, Any] | None:
     if not peaks:
         return None
     device = max(peaks, key=lambda name: float(peaks[name]["live_bytes"]))
-    curve = curve[curve["device"] == device]
+    if len(peaks) > 1:
+        curve = curve[curve["device"] == device]
     micros, live = curve["micros"].to_numpy(np.float64), curve["live_bytes"].to_numpy(np.float64)
     if len(live) > CURVE_POINTS:
         starts = np.unique(np.linspace(0, len(live) - 1, CURVE_POINTS).astype(np.intp))
         micros, live = micros[starts], np.maximum.reduceat(live, starts)
     peak = {name: float(value) for name, value in peaks[device].items()}
-    return {
-        "device": str(device),
-        "micros": store.numbers(np.rint(micros)),
-        "bytes": store.numbers(live),
-        "peak": peak,
-    }
+    return Curve(str(device), np.rint(micros), live, peak)
