@@ -46,13 +46,22 @@ def server(folder: Path):
         _wait_for(f"{address}/api", process)
         yield address
     finally:
-        process.terminate()
-        process.wait(timeout=30)
+        _end(process)
         log.close()
 
 
+def _end(process: subprocess.Popen) -> None:
+    """End a server, also one that does not: JupyterLab may wait for itself for good."""
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def _wait_for(address: str, process: subprocess.Popen) -> None:
-    until = time.monotonic() + 90
+    until = time.monotonic() + 300
     while time.monotonic() < until and process.poll() is None:
         try:
             urllib.request.urlopen(address, timeout=5).close()
