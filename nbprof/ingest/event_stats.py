@@ -10,10 +10,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest.chains import INSIDE, NO_TURN, Turn, turns
+from nbprof.ingest.chains import INSIDE, Turn, turns
 from nbprof.ingest.metadata import Metadata
 from nbprof.ingest.wanted import KINDS
-from nbprof.ingest.wire import LENGTH, ONE_BYTE, VARINT, Buffer, Ints, Spans, scan, varints
+from nbprof.ingest.wire import (
+    LENGTH,
+    NO_ROWS,
+    ONE_BYTE,
+    VARINT,
+    Buffer,
+    Ints,
+    Spans,
+    scan,
+    varints,
+)
 
 EVENT_STAT = 4 << 3 | LENGTH
 STAT_METADATA_ID = 1 << 3 | VARINT
@@ -52,6 +62,9 @@ class Picked(NamedTuple):
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
+NOTHING = Picked(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS)
+
+
 class StatPicker:
     """Picks the stats that are wanted of each kind of events."""
 
@@ -68,7 +81,7 @@ class StatPicker:
     ) -> tuple[Picked, Ints]:
         """Pick from the stats of events; give also where each event's stats ended."""
         stopped = begin.copy()
-        parts = [self._pick(NO_TURN, plane[:0], np.uint32(0))]
+        parts = [NOTHING]
         for rows in _groups(kind):
             ended = np.empty(len(rows), np.int64)
             bit = BIT_OF_KIND[kind[rows]]
@@ -93,10 +106,10 @@ class StatPicker:
         if same is not None:
             number, width = same
             wanted = self._of_kinds[number] & bit
-            stat = np.broadcast_to(np.int64(number), len(turn.row))
+            if not wanted.any():
+                return NOTHING
+            stat = np.full(len(turn.row), number)
             picked = Picked(turn.row, stat, turn.begin, turn.size, turn.begin + 1 + width)
-            if np.ndim(wanted) == 0:
-                return picked if wanted else picked.where(slice(0))
         else:
             ids, after = self._read_ids(turn)
             stat = self._metadata.find(plane, ids)

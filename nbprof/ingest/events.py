@@ -56,8 +56,9 @@ STAT_BYTES = 6 << 3 | LENGTH
 STAT_REFERENCE = 7 << 3 | VARINT
 STAT_VALUES = (STAT_DOUBLE, STAT_UINT64, STAT_INT64, STAT_TEXT, STAT_BYTES, STAT_REFERENCE)
 
-BLOCK = 1 << 15
-"""So many events are read side by side: their temporaries fit the processor's cache."""
+BLOCK = 1 << 16
+"""So many events are looked at side by side; a third of them is read, as a rule, and then their
+temporaries fit the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +86,33 @@ class Events:
 
 
 @dataclass(frozen=True, slots=True)
+class _Looked:
+    """What the first bytes of events tell of them."""
+
+    events: Spans
+    plane: Rows
+    found: Ints
+    """Which event it is: a row of the metadata."""
+    width: npt.NDArray[np.uint8]
+    """How many bytes its id has."""
+    odd: Mask
+    """Which events have to be read otherwise."""
+
+    def where(self, index: Ints) -> "_Looked":
+        """Select by index."""
+        return _Looked(
+            self.events[index],
+            self.plane[index],
+            self.found[index],
+            self.width[index],
+            self.odd[index],
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Heads:
     """What stands before the stats of an event."""
 
-    id: Ints
     offset_ps: Ints
     duration_ps: Ints
     stats: Ints
@@ -144,12 +168,16 @@ class EventReader:
     def read(self, lines: Long, line_plane: Rows, done: Done) -> Events:
         """Read the events of lines."""
         events = lines.inner
-        if not self._all:
-            events = events[np.flatnonzero(self._may_matter(lines, line_plane))]
-        whole = [Column(dtype, len(events)) for dtype in OF_EVENTS.values()]
-        values = [Column(dtype, STATS_OF_EVENT * len(events)) for dtype in OF_VALUES.values()]
-        for first in range(0, max(len(events), 1), BLOCK):
-            block = self._read_block(events[first : first + BLOCK], line_plane, len(whole[0]))
+        marked = self._told(events)
+        room = len(events) if self._all else len(events) // 2
+        whole = [Column(dtype, room) for dtype in OF_EVENTS.values()]
+        values = [Column(dtype, STATS_OF_EVENT * room) for dtype in OF_VALUES.values()]
+        for start in range(0, max(len(events), 1), BLOCK):
+            part = slice(start, start + BLOCK)
+            looked = self._look(events[part], lines.first[part], line_plane)
+            kind = self._kind[looked.found]
+            matter = marked[part] | (kind != PERHAPS) & (kind != NEVER) | looked.odd
+            block = self._read_block(looked.where(np.flatnonzero(matter)), len(whole[0]))
             done(len(self._buffer.data) * BLOCK // (2 * max(len(events), BLOCK)))
             for column, name in zip(whole, OF_EVENTS, strict=True):
                 column.append(getattr(block, name))
@@ -158,34 +186,35 @@ class EventReader:
         made = {name: column.array for name, column in zip(OF_EVENTS, whole, strict=True)}
         return Events(**made, values=Values(*(column.array for column in values)))
 
-    def _may_matter(self, lines: Long, line_plane: Rows) -> Mask:
-        """Tell by the ids of events which have to be read: most have not."""
+    def _told(self, events: Spans) -> Mask:
+        """Mark the events that matter by a stat, whatever they are; most do not."""
+        if self._all:
+            return np.ones(len(events), np.bool_)
         telling = self._stat_metadata.id[self._tells].tolist()
         patterns = {bytes([STAT_METADATA_ID]) + spell_varint(number) for number in telling}
-        marked = events_with(self._buffer, lines.inner, patterns, STAT_VALUES)
-        for start in range(0, len(marked), BLOCK):
-            block = slice(start, start + BLOCK)
-            first = lines.first[block].astype(np.uint64)
-            ids, width = varints((first >> ONE_BYTE) & SOME_BYTES)
-            found = self._metadata.find(line_plane[lines.inner.row[block]], ids.view(np.int64))
-            usual = (first.astype(np.uint8) == EVENT_METADATA_ID) & (width < INSIDE)
-            usual &= width < lines.inner.size[block].astype(np.uint64)
-            kind = self._kind[found]
-            marked[block] |= (kind != PERHAPS) & (kind != NEVER) | ~usual
-        return marked
+        return events_with(self._buffer, events, patterns, STAT_VALUES)
 
-    def _read_block(self, events: Spans, line_plane: Rows, before: int) -> Events:
-        heads = _read_heads(self._buffer, events)
+    def _look(self, events: Spans, first: npt.NDArray[np.uint32], line_plane: Rows) -> _Looked:
+        """Tell by the first bytes of events what they are."""
+        word = first.astype(np.uint64)
+        ids, width = varints((word >> ONE_BYTE) & SOME_BYTES)
+        plane = line_plane[events.row]
+        usual = (word.astype(np.uint8) == EVENT_METADATA_ID) & (width < INSIDE)
+        usual &= width < events.size.astype(np.uint64)
+        found = self._metadata.find(plane, ids.view(np.int64))
+        return _Looked(events, plane, found, width.astype(np.uint8), ~usual)
+
+    def _read_block(self, looked: _Looked, before: int) -> Events:
+        events, plane, found = looked.events, looked.plane.astype(np.int64), looked.found
+        heads = _read_heads(self._buffer, looked)
         line = events.row.astype(np.int32)
-        plane = line_plane[line].astype(np.int64)
-        kind = self._kind[self._metadata.find(plane, heads.id)]
-        picked, stopped = self._picker.pick(kind, plane, heads.stats, heads.end)
+        picked, stopped = self._picker.pick(self._kind[found], plane, heads.stats, heads.end)
         odd = np.flatnonzero(heads.odd | (stopped != heads.end))
         if len(odd):
-            others = self._picker.pick_from(_read_odd(self._buffer, events, odd, heads), plane)
+            ids, stats = _read_odd(self._buffer, events, odd, heads)
+            found[odd] = self._metadata.find(plane[odd], ids)
             usual = np.flatnonzero(~np.isin(picked.row, odd))
-            picked = Picked.join([picked.where(usual), others])
-        found = self._metadata.find(plane, heads.id)
+            picked = Picked.join([picked.where(usual), self._picker.pick_from(stats, plane)])
         kind = self._kind[found]
         matters = (kind != PERHAPS) | self._all
         matters[picked.row[self._tells[picked.stat]]] = True
@@ -226,20 +255,18 @@ class EventReader:
         return Values(place[row[kept]], name[kept], tag[kept], value[kept])
 
 
-def _read_heads(buffer: Buffer, events: Spans) -> _Heads:
-    """Read ids, offsets and durations, and find where the stats begin."""
-    begin = events.begin.astype(np.int64)
-    end = begin + events.size.astype(np.int64)
-    odd = begin > len(buffer.data) - 3 * REACH
+def _read_heads(buffer: Buffer, looked: _Looked) -> _Heads:
+    """Read offsets and durations, and find where the stats begin."""
+    begin = looked.events.begin.astype(np.int64)
+    end = begin + looked.events.size.astype(np.int64)
+    odd = looked.odd | (begin > len(buffer.data) - 3 * REACH)
     if odd.all():
-        return _Heads(np.zeros_like(end), np.zeros_like(end), np.zeros_like(end), end, end, odd)
-    tag, ids, position = read_numbers(buffer, np.where(odd, 0, begin))
-    odd |= tag != EVENT_METADATA_ID
+        return _Heads(np.zeros_like(end), np.zeros_like(end), end, end, odd)
+    position = np.where(odd, 0, begin + 1 + looked.width)
     offset, position = _read_if(buffer, position, EVENT_OFFSET_PS)
     duration, position = _read_if(buffer, position, EVENT_DURATION_PS)
     odd |= position > end
     return _Heads(
-        ids.view(np.int64),
         offset.view(np.int64),
         duration.view(np.int64),
         np.where(odd, end, position),
@@ -257,16 +284,16 @@ def _read_if(buffer: Buffer, position: Ints, expected: int) -> tuple[Words, Ints
     return np.where(there, value, np.uint64(0)), np.where(there, after, position)
 
 
-def _read_odd(buffer: Buffer, events: Spans, odd: Ints, heads: _Heads) -> Spans:
-    """Read the events that look otherwise: correct their heads, and give where their stats are."""
+def _read_odd(buffer: Buffer, events: Spans, odd: Ints, heads: _Heads) -> tuple[Ints, Spans]:
+    """Read the events that look otherwise: correct their heads, give their ids and their stats."""
     fields = scan(buffer, events[odd])
     count = len(odd)
-    heads.id[odd] = fields.numbers(EVENT_METADATA_ID, count)
     timing = fields.last(count, EVENT_OFFSET_PS, EVENT_OCCURRENCES)
     heads.offset_ps[odd] = np.where(timing.tag == EVENT_OFFSET_PS, timing.value, 0).view(np.int64)
     heads.duration_ps[odd] = fields.numbers(EVENT_DURATION_PS, count)
     stats = fields.messages(EVENT_STAT)
-    return Spans(odd[stats.row], stats.begin, stats.size)
+    ids = fields.numbers(EVENT_METADATA_ID, count)
+    return ids, Spans(odd[stats.row], stats.begin, stats.size)
 
 
 def _read_stat_values(buffer: Buffer, stats: Picked) -> tuple[npt.NDArray[np.uint8], Words, Ints]:

@@ -1,4 +1,4 @@
-"""A cell bare, under TensorFlow's profiler, and under nbprof until its table is text.
+"""A cell bare, under TensorFlow's profiler, and under nbprof until its output is ready to be shown.
 
 The floor is TensorFlow's own trace with the switches that nbprof sets: the same events, unread.
 """
@@ -47,17 +47,23 @@ def _ways(body, folder, more):
         body()
         recorder.stop()
 
-    def with_nbprof(light=False):
+    def analysis():
+        with nbprof.profile() as run:
+            body()
+        return run.profile.op()
+
+    def output(light=False):
         with nbprof.profile(light=light) as run:
             body()
         run.profile.op()._repr_mimebundle_()
 
     return {
         "bare cell": body,
-        "tf.profiler, as it is": lambda: tensorflow_trace(body, folder, switches=False),
-        FLOOR: lambda: tensorflow_trace(body, folder, switches=True),
+        "tf.profiler, as it is": lambda: tensorflow_trace(body, folder, False, False),
+        FLOOR: lambda: tensorflow_trace(body, folder),
         **more,
         "nbprof, capture alone": capture,
-        "nbprof, to the table": with_nbprof,
-        "nbprof -light, to the table": lambda: with_nbprof(light=True),
+        "nbprof, capture and analysis": analysis,
+        "nbprof, to text and explorer": output,
+        "nbprof -light, to text and explorer": lambda: output(light=True),
     }

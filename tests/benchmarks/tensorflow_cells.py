@@ -66,15 +66,15 @@ def session_loop(full_trace=False):
     return body
 
 
-def tensorflow_trace(body, folder, switches):
-    """TensorFlow's own trace of the same cell, written and not read."""
+def tensorflow_trace(body, folder, allocations=True, every_run=True):
+    """TensorFlow's own trace of the same cell, written and not read; with nbprof's switches on."""
     import tensorflow as tf
 
     from nbprof.capture import compat
 
-    with compat.allocations_recorded() if switches else nullcontext():
+    with compat.allocations_recorded() if allocations else nullcontext():
         tf.profiler.experimental.start(folder)
-        if switches:
+        if every_run:
             compat.record_every_run()
         body()
         tf.profiler.experimental.stop()
