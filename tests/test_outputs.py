@@ -2,7 +2,9 @@
 
 import gzip
 import json
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 from by_hand import node, profile
 
@@ -288,13 +290,10 @@ HALF = "\udfff"
 
 @pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
 def test_half_a_character_costs_no_view_and_no_file(tmp_path, view):
-    made = profile(
-        node(
-            f"a{HALF}/b", f"Op{HALF}", 3, size=8, stack=((f"f{HALF}", 4, f"g{HALF}"),),
-            shapes=(f"2{HALF}",), layer=f"l{HALF}",
-        ),
-        notes=(HALF,),
-    )  # fmt: skip
+    op = node(f"a{HALF}/b", f"Op{HALF}", 3, size=8, stack=(CELL,), shapes=(f"2{HALF}",))
+    made = profile(op, notes=(HALF,))
+    halves = pd.Series([f"g{HALF}"], dtype=object)  # which Arrow's texts could not hold
+    made = replace(made, frames=made.frames.assign(file=halves, function=halves))
     out = tmp_path / "out.txt"
 
     shown = made.view(view, select="micros,op_types,input_shapes", output=f"file:outfile={out}")
