@@ -313,6 +313,7 @@ def test_a_limit_ends_the_trace_while_the_block_runs_on():
             tf.matmul(x, x)
         wait_for_the_end_of_the_trace()
         tf.sin(x)
+        time.sleep(0.3)
 
     profile = run.profile
     assert runs(profile) == {"MatMul": 3}
