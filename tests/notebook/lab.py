@@ -53,10 +53,11 @@ def server(folder: Path):
 
 
 def _end(process: subprocess.Popen) -> None:
+    """End a server, also one that does not: JupyterLab may wait for itself for good."""
     process.terminate()
     try:
         process.wait(timeout=30)
-    except subprocess.TimeoutExpired:  # on a busy machine it may be long in coming to its end
+    except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 
@@ -71,7 +72,7 @@ def _quiet_settings(private: Path) -> str:
 
 
 def _wait_for(address: str, process: subprocess.Popen) -> None:
-    until = time.monotonic() + 90
+    until = time.monotonic() + 300
     while time.monotonic() < until and process.poll() is None:
         try:
             urllib.request.urlopen(address, timeout=5).close()

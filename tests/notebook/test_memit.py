@@ -155,7 +155,7 @@ def test_nested_magics_are_each_right(run):
 
 
 def test_measuring_ends_when_it_was_asked_to_and_the_code_runs_on(run):
-    text = shown(run("import time\n%memit -t 0.03 time.sleep(0.2); finished = True"))
+    text = shown(run("import time\n%memit -t 0.03 time.sleep(0.6); finished = True"))
 
     assert "measuring ended after 0.03 s, as -t asked; the code ran on." in text
     assert run("finished").value == "True"
@@ -204,7 +204,11 @@ def test_what_children_hold_stands_apart_and_is_added_on_request(with_child):
 def test_memory_profiler_can_measure_for_comparison(run):
     pytest.importorskip("memory_profiler")
 
-    text = shown(run("%memit -backend memory_profiler spike(60 * MIB, milliseconds=300)"))
+    for milliseconds in (300, 3000):  # on a busy machine it may miss what is short
+        spiked = f"spike(60 * MIB, milliseconds={milliseconds})"
+        text = shown(run(f"%memit -backend memory_profiler {spiked}"))
+        if increment(text) > 50:
+            break
 
     assert text.startswith("peak memory: at least ")
     assert increment(text) == pytest.approx(60, abs=10)
