@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import node, profile
 from hypothesis import given
@@ -26,6 +27,7 @@ from nbprof.units import format_bytes, format_count, format_micros
 
 SCRIPTS = sorted((FOLDER / "js").glob("*.js"))
 TYPES = {"i8": "b", "i16": "h", "i32": "i", "f64": "d"}
+VIEWS = ("op", "scope", "graph", "code", "layer")
 MISSING = {"i8": -(2**7), "i16": -(2**15), "i32": -(2**31)}
 
 SMALL = profile(
@@ -38,6 +40,29 @@ TIMED = replace(
     SMALL, events=SMALL.events.assign(start_ns=range(0, 1000 * len(SMALL.events), 1000))
 )
 """One event each µs."""
+LINES = ((("In [3]", 4, "<module>"),), (("In [3]", 4, "<module>"), ("In [3]", 2, "step")))
+TRAINED = profile(
+    *(
+        made
+        for step in (0, 1, 2)
+        for made in (
+            node("dense/MatMul", "MatMul", 12, size=64, step=step, stack=LINES[0], layer="m/dense"),
+            node(
+                "grad/MatMul",
+                *("MatMul", 20.5, 4, 2),
+                **{"size": 32, "step": step, "stack": LINES[1], "layer": "m/dense"},
+                backward=True,
+            ),
+            node("loss", "Sum", step + 1, step=step, stack=LINES[step % 2]),
+        )
+    ),
+    node("once", "Sum", 100, runs=2, size=7, step=1),
+    steps=3,
+)
+TRAINED = replace(
+    TRAINED, events=TRAINED.events.assign(start_ns=range(0, 1000 * len(TRAINED.events), 1000))
+)
+"""Three steps, one event each µs, with lines and layers."""
 TWO_STEPS = profile(*(node("a/b", "A", micros=4, step=step) for step in (0, 1)), steps=2)
 HOSTILE = profile(
     node("<script>alert(1)</script>", "</style></script><!--<img src=x onerror=alert(1)>", 3),
@@ -52,16 +77,39 @@ def wide(count):
 def unpack(packed, buffers):
     """Read a column as js/data.js does."""
     data = buffers[packed["buffer"]]
+    if packed["type"] == "var":
+        return varied(data, packed.get("per", 1))
     kind = TYPES[packed["type"]]
     raw = struct.unpack(f"<{len(data) // struct.calcsize(kind)}{kind}", data)
     missing = MISSING.get(packed["type"])
-    return [float("nan") if value == missing else value / packed["per"] for value in raw]
+    return [float("nan") if value == missing else value / packed.get("per", 1) for value in raw]
+
+
+def varied(data, per):
+    """Read groups of 7 bits, the lowest first; 0 is not known, 1 is 0."""
+    values, value, bits = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << bits
+        bits += 7
+        if byte < 128:
+            values.append((value - 1) / per if value else float("nan"))
+            value = bits = 0
+    return values
 
 
 def data_of(html):
     """Find the JSON in a page."""
     text = re.search(r"""^start\("[\w-]+",JSON.parse\('(.*)'\)\);$""", html, re.M)[1]
     return json.loads(re.sub(r"\\(.)", r"\1", text))
+
+
+def strings_of(data):
+    """Put the texts together again."""
+    buffers = [b64decode(text) for text in data["buffers"]]
+    texts = [""]
+    for end, alike in zip(data["strings"], unpack(data["alike"], buffers), strict=True):
+        texts.append(texts[-1][: int(alike)] + end)
+    return texts[1:]
 
 
 @given(st.lists(st.floats(allow_infinity=False) | st.integers(-(10**9), 10**9)))
@@ -77,16 +125,18 @@ def test_numbers_come_back_as_they_were(values):
     ("values", "kind", "per"),
     [
         ([0, 1, 127], "i8", 1),
-        ([float("nan"), 128], "i16", 1),
-        ([1.5, 1234.567], "i32", 1000),
+        ([-129, 200], "i16", 1),
+        ([1.5, -1234.567], "i32", 1000),
         ([1 / 3], "f64", 1),
-        ([2.0**40], "f64", 1),
+        ([-(2.0**40)], "f64", 1),
+        ([2.0**40, float("nan"), 3], "var", 1),
+        ([1.5, 1234.567], "var", 1000),
     ],
 )
 def test_numbers_take_the_smallest_type_that_loses_nothing(values, kind, per):
     packed = Store().numbers(values)
 
-    assert (packed["type"], packed["per"]) == (kind, per)
+    assert (packed["type"], packed.get("per", 1)) == (kind, per)
 
 
 @pytest.mark.parametrize("name", ["op", "scope", "graph", "layer"])
@@ -183,11 +233,11 @@ def test_the_views_stand_in_the_order_of_the_switch_and_the_asked_one_is_shown_f
 
 
 def test_several_steps_can_be_seen_as_their_average():
-    data = data_of(TWO_STEPS.op()._repr_mimebundle_()["text/html"])
+    several = data_of(TWO_STEPS.op()._repr_mimebundle_()["text/html"])["views"]
+    one = data_of(SMALL.op()._repr_mimebundle_()["text/html"])["views"]
 
-    views = [(view["name"], view["per_step"]) for view in data["views"]]
-    assert ("op", False) in views
-    assert ("op", True) in views
+    assert all("steps" in view["places"] for view in several)
+    assert not any("steps" in view["places"] for view in one)
 
 
 def test_a_printed_report_has_its_own_view_only():
@@ -210,7 +260,7 @@ def test_names_cannot_leave_the_data(view):
     assert inside.count("</script") == 1
     assert "<!--" not in inside
     assert not set("<>&") & set(Payload({"name": "</script>&"}, []).to_json())
-    names = data_of(html)["strings"]
+    names = strings_of(data_of(html))
     assert any("<script>" in name or "</style>" in name for name in names)
 
 
@@ -240,7 +290,7 @@ def test_a_profile_as_a_file_has_all_views_and_columns(tmp_path):
     data = data_of(text)
     assert [view["name"] for view in data["views"]] == ["op", "scope", "graph", "code", "layer"]
     assert {"peak_bytes", "float_ops", "device"} <= {
-        column["column"] for column in data["views"][0]["columns"]
+        data["columns"][place]["column"] for place, *_ in data["views"][0]["columns"]
     }
     assert not re.search(r"""(src|href)=|https?://|@import|url\(|fetch\(""", text)
 
@@ -249,7 +299,8 @@ def test_the_timeline_has_every_run_where_there_is_room():
     data = data_of(TIMED.op()._repr_mimebundle_()["text/html"])
 
     assert data["timeline"]["events"] == data["timeline"]["of"] == len(TIMED.events)
-    assert set(data["timeline"]["metrics"]) >= {"micros", "bytes", "run_count"}
+    assert data["timeline"]["own_ns"]
+    assert data["timeline"]["bins"] is None
     assert data_of(SMALL.op()._repr_mimebundle_()["text/html"])["timeline"] is None
 
 
@@ -262,7 +313,7 @@ def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
 
     kept = data["timeline"]["events"]
     assert 200 <= kept < 6000
-    assert data["timeline"]["metrics"] == {}
+    assert data["timeline"]["own_ns"] is None
     assert f"timeline {kept:,} of 6,000 op runs" in data["complete"]
 
 
@@ -308,6 +359,18 @@ def test_a_module_is_short_sets_no_markup_and_needs_nothing(file):
     assert max(map(len, text.splitlines())) <= 110
 
 
+def paths(view):
+    """Give the numbers of each row by its name and those above it."""
+    frame = view.frame
+    columns = [name for name in frame.columns if name.endswith(("micros", "bytes", "run_count"))]
+    found, above = {}, []
+    for place, parent in enumerate(frame.get("parent", pd.Series([-1] * len(frame)))):
+        above.append((above[parent] if parent >= 0 else "") + "\n" + frame["name"][place])
+        numbers = frame.iloc[place][columns].astype(float)
+        found[above[-1]] = numbers.astype(object).where(numbers.notna(), None).to_dict()
+    return found
+
+
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory):
     """The modules and their tests in a folder that Node takes for ES modules."""
@@ -323,14 +386,24 @@ def scripts(tmp_path_factory):
     texts = {name: [[one, write(one)] for one in numbers] for name, write in ways.items()}
     (folder / "numbers.json").write_text(json.dumps(texts))
     view = TIMED.scope(select="micros,bytes,occurrence,op_types")
-    later = replace(TIMED, events=TIMED.events[3:].reset_index(drop=True))
-    frames = {name: later.view(name).frame for name in ("op", "scope", "graph")}
-    expected = {
-        name: dict(zip(frame["name"], frame.get("total_micros", frame["micros"]), strict=True))
-        for name, frame in frames.items()
-    }
-    (folder / "later.json").write_text(json.dumps(expected))
     (folder / "scope.json").write_text(whole(view, all_views(view)).to_json())
+    trained = TRAINED.scope()
+    for name, most in (("whole", 200_000), ("binned", 2)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(payload_module, "MOST_TIMED", most)
+            made = whole(trained, all_views(trained)).to_json()
+        (folder / f"{name}.json").write_text(made)
+    second = TRAINED.steps["start_micros"].iloc[1]
+    later = TRAINED.events[TRAINED.events["start_ns"] >= 1000 * second].reset_index(drop=True)
+    expected = {
+        name: {
+            "whole": paths(TRAINED.view(name)),
+            "later": paths(replace(TRAINED, events=later).view(name)),
+            "average": paths(TRAINED.view(name, step=-1)),
+        }
+        for name in VIEWS
+    }
+    (folder / "expected.json").write_text(json.dumps({"second": second, **expected}))
     return folder
 
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { Data, fromBase64, numbers } from "./data.js";
+import { fromBase64, numbers } from "./data.js";
 import { blockAt, layOut } from "./flame_layout.js";
+import { Data } from "./payload.js";
 import { asTable, magicLine } from "./texts.js";
 import { sorted } from "./tree.js";
 import { ViewState } from "./view_state.js";

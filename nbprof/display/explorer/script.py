@@ -14,6 +14,9 @@ _COMMENT = re.compile(
 )
 _EXPORT = re.compile(r"^export ", re.M)
 _INDENT = re.compile(r"^\s+", re.M)
+_TEXT = re.compile(r'("(?:[^"\\]|\\.)*"|`[^`]*`)')
+_SPACE = re.compile(r" ?([=(){}\[\],:?;<>&|*/]+) ?")
+_GOES_ON = re.compile(r"([{(,\[;=&|?:])\n")
 
 
 def module(name: str) -> str:
@@ -36,9 +39,19 @@ def script() -> str:
 
 
 def _stripped(text: str) -> str:
-    """Leave out imports, exports, comments on lines of their own, and the indentation."""
+    """Leave out imports, exports, comments on lines of their own, and spaces."""
     bare = _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub("", text)))
-    return _INDENT.sub("", bare)
+    lines = _INDENT.sub("", bare).split("\n")
+    return _GOES_ON.sub(r"\1", "\n".join(map(_tight, lines)))
+
+
+def _tight(line: str) -> str:
+    """Leave out spaces beside signs; lines that may have a regular expression stay."""
+    if line.count("`") > 2 or "/" in line.replace(" / ", ""):
+        return line
+    parts = _TEXT.split(line)
+    parts[::2] = [_SPACE.sub(r"\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 @cache

@@ -1,17 +1,23 @@
 /**
  * What Python packed, as columns: `packing.py` writes what is read here.
  *
- * @typedef {{buffer: number, type: "i8" | "i16" | "i32" | "f64", per: number}} Packed
+ * @typedef {{buffer: number, type: "i8" | "i16" | "i32" | "f64" | "var", per?: number,
+ *   sums?: boolean}} Packed
  * @typedef {"total" | "self" | "label"} Role
  * @typedef {{column: string, key: string, metric?: string, title: string, role: Role,
- *   unit: string, whole?: number | null, brought: boolean, data: Packed}} PackedColumn
+ *   unit: string, brought: boolean}} Described
+ * @typedef {[number, number | null, Packed]} PackedColumn what it has in common with those of
+ *   other views, what 100 % is, and the values
+ * @typedef {{row: Packed, steps?: Packed}} PackedPlaces
  * @typedef {{name: string, rows: number, of: number, tree: boolean, short: boolean,
  *   per_step: boolean, names: Packed, parent?: Packed, source?: Packed, kind?: Packed,
  *   shape?: Packed, frame_rows?: Packed, columns: PackedColumn[],
- *   options: Record<string, string>}} PackedView
+ *   places?: PackedPlaces | null, options: Record<string, string>}} PackedView
  * @typedef {{headline: string, notes: string[], left_out: string[], strings: string[],
- *   views: PackedView[], first: number, buffers: string[], open: string[], complete: string,
- *   help: Record<string, string>,
+ *   columns: Described[],
+ *   alike: Packed, views: PackedView[], first: number, buffers: string[], open: string[],
+ *   complete: string, help: Record<string, string>,
+ *   kinds: import("./kinds.js").PackedKinds | null,
  *   timeline: import("./timeline_data.js").PackedTimeline | null}} Payload
  */
 
@@ -31,6 +37,49 @@ export function fromBase64(text) {
 }
 
 /**
+ * Read numbers of groups of 7 bits, the lowest first; 0 is what is not known, 1 is 0.
+ * @param {Uint8Array} bytes
+ * @param {number} per
+ * @returns {Float64Array}
+ */
+function varied(bytes, per) {
+  let count = 0;
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] < 128) count++;
+  const values = new Float64Array(count);
+  for (let i = 0, at = 0; at < count; at++) {
+    let value = 0;
+    let factor = 1;
+    for (; bytes[i] >= 128; i++) {
+      value += (bytes[i] - 128) * factor;
+      factor *= 128;
+    }
+    value += bytes[i++] * factor;
+    values[at] = value ? (value - 1) / per : NaN;
+  }
+  return values;
+}
+
+/**
+ * @param {Packed} packed
+ * @param {Uint8Array} bytes
+ * @returns {Float64Array}
+ */
+function fixedWidth({ type, per = 1 }, bytes) {
+  const known = /** @type {keyof typeof ARRAYS} */ (type);
+  const ArrayType = ARRAYS[known];
+  // A view into a longer message may begin anywhere; a typed array may not.
+  const aligned = bytes.byteOffset % ArrayType.BYTES_PER_ELEMENT ? bytes.slice() : bytes;
+  const length = aligned.byteLength / ArrayType.BYTES_PER_ELEMENT;
+  const memory = /** @type {ArrayBuffer} */ (aligned.buffer);
+  const raw = new ArrayType(memory, aligned.byteOffset, length);
+  if (raw instanceof Float64Array) return raw;
+  const missing = MISSING[known];
+  const values = new Float64Array(length);
+  for (let i = 0; i < length; i++) values[i] = raw[i] === missing ? NaN : raw[i] / per;
+  return values;
+}
+
+/**
  * Read a column of numbers; what is not known is NaN.
  * @param {Packed} packed
  * @param {Uint8Array[]} buffers
@@ -38,41 +87,49 @@ export function fromBase64(text) {
  */
 export function numbers(packed, buffers) {
   const bytes = buffers[packed.buffer];
-  const ArrayType = ARRAYS[packed.type];
-  // A view into a longer message may begin anywhere; a typed array may not.
-  const aligned = bytes.byteOffset % ArrayType.BYTES_PER_ELEMENT ? bytes.slice() : bytes;
-  const length = aligned.byteLength / ArrayType.BYTES_PER_ELEMENT;
-  const memory = /** @type {ArrayBuffer} */ (aligned.buffer);
-  const raw = new ArrayType(memory, aligned.byteOffset, length);
-  if (raw instanceof Float64Array) return raw;
-  const missing = MISSING[packed.type];
-  const values = new Float64Array(length);
-  for (let i = 0; i < length; i++) values[i] = raw[i] === missing ? NaN : raw[i] / packed.per;
-  return values;
+  if (!packed.sums) {
+    return packed.type === "var" ? varied(bytes, packed.per ?? 1) : fixedWidth(packed, bytes);
+  }
+  // Each is what is to be added to the one before; parts are whole only before they are divided.
+  const values = numbers({ ...packed, per: 1, sums: false }, buffers).slice();
+  for (let i = 1; i < values.length; i++) values[i] += values[i - 1];
+  return values.map((value) => value / (packed.per ?? 1));
+}
+
+/**
+ * Put the texts together again: each begins like the one before.
+ * @param {string[]} ends
+ * @param {Float64Array} alike how many letters
+ * @returns {string[]}
+ */
+export function textsOf(ends, alike) {
+  let before = "";
+  return ends.map((end, at) => (before = alike[at] ? before.slice(0, alike[at]) + end : end));
 }
 
 /** A column of a view, read when it is first looked at. */
 export class Column {
   /**
+   * @param {Described} described
    * @param {PackedColumn} packed
    * @param {string} help
    * @param {Uint8Array[]} buffers
    */
-  constructor(packed, help, buffers) {
-    this.key = packed.key;
-    this.metric = packed.metric ?? "";
-    this.column = packed.column;
-    this.title = packed.title;
+  constructor(described, [, whole, data], help, buffers) {
+    this.key = described.key;
+    this.metric = described.metric ?? "";
+    this.column = described.column;
+    this.title = described.title;
     this.help = help;
-    this.role = packed.role;
-    this.unit = packed.unit;
-    this.wholeShipped = packed.whole ?? null;
-    this.brought = packed.brought;
-    this.place = packed.data.buffer;
+    this.role = described.role;
+    this.unit = described.unit;
+    this.wholeShipped = whole;
+    this.brought = described.brought;
+    this.place = data.buffer;
     /** @type {number | null} */
     this.wholeRanged = null;
     /** @type {() => Float64Array} */
-    this.read = () => numbers(packed.data, buffers);
+    this.read = () => numbers(data, buffers);
     /** @type {Float64Array | null} */
     this.known = null;
     /** @type {Float64Array | null} */
@@ -102,7 +159,7 @@ export class Column {
    */
   setRange(values, whole) {
     this.ranged = values;
-    this.wholeRanged = values && whole ? whole : null;
+    this.wholeRanged = values && whole !== undefined ? whole : null;
   }
 }
 
@@ -111,9 +168,10 @@ export class Table {
   /**
    * @param {PackedView} packed
    * @param {Payload} payload
+   * @param {string[]} strings
    * @param {Uint8Array[]} buffers
    */
-  constructor(packed, { strings, help }, buffers) {
+  constructor(packed, { help, columns }, strings, buffers) {
     this.name = packed.name;
     this.doc = help[packed.name];
     this.rows = packed.rows;
@@ -131,11 +189,19 @@ export class Table {
     for (let row = 0; row < packed.rows; row++) {
       this.depth[row] = this.parent[row] < 0 ? 0 : this.depth[this.parent[row]] + 1;
     }
-    this.columns = packed.columns.map((one) => new Column(one, help[one.column], buffers));
+    this.columns = packed.columns.map((one) => {
+      const described = columns[one[0]];
+      return new Column(described, one, help[described.column], buffers);
+    });
     this.frameRows = packed.frame_rows ? numbers(packed.frame_rows, buffers) : null;
     this.source = packed.source ? numbers(packed.source, buffers) : null;
     this.kind = packed.kind ? numbers(packed.kind, buffers) : null;
     this.shape = packed.shape ? numbers(packed.shape, buffers) : null;
+    const { places } = packed;
+    /** The row of each kind of op runs: -2 - r, where it is in the total of row r only. */
+    this.kindRows = places ? Int32Array.from(numbers(places.row, buffers)) : null;
+    /** In how many steps the node of each kind ran. */
+    this.kindSteps = places?.steps ? numbers(places.steps, buffers) : null;
   }
 
   /** @param {number} row */
@@ -167,35 +233,5 @@ export class Table {
   /** @param {string} key */
   column(key) {
     return this.columns.find((column) => column.key === key);
-  }
-}
-
-/** Everything one explorer shows. */
-export class Data {
-  /**
-   * @param {Payload} payload
-   * @param {Uint8Array[]} buffers
-   */
-  constructor(payload, buffers) {
-    this.headline = payload.headline;
-    this.notes = payload.notes;
-    this.leftOut = payload.left_out;
-    this.complete = payload.complete;
-    this.open = payload.open;
-    this.first = payload.first;
-    this.help = payload.help;
-    this.views = payload.views;
-    /** @type {(Table | undefined)[]} */
-    this.tables = [];
-    /** @type {(place: number) => Table} */
-    this.read = (place) => new Table(payload.views[place], payload, buffers);
-  }
-
-  /**
-   * @param {number} place
-   * @returns {Table}
-   */
-  table(place) {
-    return (this.tables[place] ??= this.read(place));
   }
 }
