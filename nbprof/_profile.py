@@ -100,6 +100,13 @@ def _no_values() -> "pd.DataFrame":
     return pd.DataFrame({"node": pd.Series(dtype=int), "text": pd.Series(dtype=object)})
 
 
+def _no_cells() -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = {"file": "object", "line": "int64", "text": "object"}
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
+
+
 def _no_log() -> "pd.DataFrame":
     import pandas as pd
 
@@ -168,6 +175,8 @@ class Profile:
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
     cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own),
     `function_line` (where the function begins, in tfprof's inputs)."""
+    cells: "pd.DataFrame" = _table(_no_cells)
+    """A row per line of the notebook cells that are in `frames`: `file`, `line`, `text`."""
     threads: "pd.DataFrame" = _table()
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""

@@ -17,6 +17,7 @@ from nbprof.display.text import title
 from nbprof.units import format_bytes, format_count, format_micros
 
 if TYPE_CHECKING:
+    from nbprof._profile import Profile
     from nbprof.columns import Column
     from nbprof.display.explorer.kinds import Kinds
     from nbprof.views.view import View
@@ -219,6 +220,16 @@ def pack(
     if len(chosen) < len(view.frame):
         described["frame_rows"] = store.numbers(chosen)
     return described
+
+
+def pack_cells(profile: "Profile", store: Store) -> dict[str, Any]:
+    """Describe the source of the cells, line by line."""
+    cells = profile.cells
+    return {
+        "files": store.texts(_texts(cells["file"])),
+        "lines": store.numbers(cells["line"].to_numpy(np.int64)),
+        "texts": store.texts(_texts(cells["text"])),
+    }
 
 
 def _texts(values: Any) -> list[str]:

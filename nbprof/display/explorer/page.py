@@ -20,7 +20,7 @@ PLAIN_ROWS = 40
 """So many rows of a file are there without scripts, too."""
 FILE_STYLE = """
 :root{color-scheme:light dark}
-h1{font-size:15px;margin:0 0 .4em;font-weight:600}
+h1{font-size:14px;margin:0 0 .4em;font-weight:400}
 body{background:Canvas;color:CanvasText}
 body{margin:0 auto;padding:12px 16px;max-width:1600px;font-family:system-ui,sans-serif;
  --nbx-height:calc(100vh - 14em)}
@@ -75,6 +75,12 @@ def _write(view: "View", payload: Payload, file: BinaryIO) -> None:
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(view.headline)}</title><style>{FILE_STYLE}</style></head>\n"
-        f"<body><main><h1>{escape(view.headline)}</h1>\n{explorer}\n</main></body></html>\n"
+        f"<body><main><h1>{_heading(view.headline)}</h1>\n{explorer}\n</main></body></html>\n"
     )
     file.write(text.encode("utf-8", "replace"))
+
+
+def _heading(headline: str) -> str:
+    """Make what was profiled bold, and the rest not."""
+    what, dot, rest = headline.partition(" · ")
+    return f"<b>{escape(what)}</b>{dot}{escape(rest)}"

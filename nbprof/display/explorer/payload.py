@@ -10,7 +10,7 @@ import numpy as np
 
 from nbprof.columns import COLUMNS
 from nbprof.display.explorer.kinds import Kinds, kinds_of
-from nbprof.display.explorer.packing import Store, heaviest, pack, to_json
+from nbprof.display.explorer.packing import Store, heaviest, pack, pack_cells, to_json
 from nbprof.display.explorer.timeline import BINS, Timeline, has_timeline
 from nbprof.display.text import DOC
 from nbprof.errors import NbprofError
@@ -39,6 +39,8 @@ LEAST_ROWS = 20
 """A view of which fewer rows have room is left out."""
 KINDS_SHARE = 0.25
 """The kinds of op runs may take so much of the room."""
+CELLS_SHARE = 0.2
+"""The source of the cells may take so much of what the views leave."""
 FIRST_SHARE = 0.5
 """The first view may take so much of the room before the others have been asked."""
 
@@ -117,6 +119,8 @@ def whole(
     packed = [pack(one, store, None, kinds) for one in views]
     timeline = _timeline(kinds)
     parts = Parts(packed)
+    if view.profile is not None and len(view.profile.cells):
+        parts.cells = pack_cells(view.profile, store)
     if kinds is not None:
         parts.kinds = kinds.pack(store)
     if timeline is not None:
@@ -138,6 +142,7 @@ class Parts:
 
     views: list[dict[str, Any]]
     kinds: dict[str, Any] | None = None
+    cells: dict[str, Any] | None = None
     timeline: dict[str, Any] | None = None
 
 
@@ -167,6 +172,7 @@ def within(view: "View", room: int) -> Payload | None:
         share = 1.0
     if 0 not in packed:
         return None
+    parts.cells = _cells_within(view, store, int(CELLS_SHARE * left()))
     timeline = _timeline(kinds)
     if timeline and len(packed) > 1:
         parts.timeline = _timeline_within(timeline, store, left())
@@ -178,6 +184,18 @@ def within(view: "View", room: int) -> Payload | None:
     order = sorted(packed, key=lambda place: _place(everything[place]))
     parts.views = [packed[place] for place in order]
     return _payload(view, parts, store, (), left_out)
+
+
+def _cells_within(view: "View", store: Store, room: int) -> dict[str, Any] | None:
+    """Pack the source of the cells, where it is short; else only lines of the code view show."""
+    if view.profile is None or not len(view.profile.cells):
+        return None
+    grown = store.copy()
+    cells = pack_cells(view.profile, grown)
+    if grown.size - store.size > room:
+        return None
+    store.become(grown)
+    return cells
 
 
 def _kinds_within(view: "View", room: int) -> Kinds | None:
@@ -272,6 +290,7 @@ def _payload(
         "strings": store.ends,
         "alike": alike,
         "kinds": parts.kinds,
+        "cells": parts.cells,
         "timeline": parts.timeline,
     }
     return Payload(described, store.buffers + last.buffers)

@@ -18,6 +18,7 @@
  *   alike: Packed, views: PackedView[], first: number, buffers: string[], open: string[],
  *   complete: string, help: Record<string, string>,
  *   kinds: import("./kinds.js").PackedKinds | null,
+ *   cells: {files: Packed, lines: Packed, texts: Packed} | null,
  *   timeline: import("./timeline_data.js").PackedTimeline | null}} Payload
  */
 

@@ -12,6 +12,7 @@ import { format } from "./units.js";
 import { ViewState } from "./view_state.js";
 
 /** @typedef {import("./payload.js").Data} Data */
+/** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./kinds.js").Amounts} Amounts */
 /** @typedef {import("./kinds.js").Sums} Sums */
 /** @typedef {import("./timeline_data.js").Events} Events */
@@ -140,7 +141,7 @@ export class Explorer {
   newSource() {
     const code = this.data.views.findIndex((view) => view.name === "code" && !view.per_step);
     if (code < 0) return null;
-    const made = new Source(this.data.table(code), (rows) => {
+    const made = new Source(this.data.table(code), this.data.cells, (rows) => {
       if (this.place !== code) this.show(code);
       this.table.reveal(rows[0]);
       rows.slice(1).forEach((row) => this.state.reveal(row));
@@ -153,18 +154,27 @@ export class Explorer {
 
   /** Show the numbers of the chosen stretch of time, or of a step, where they are known. */
   applyNumbers() {
-    const { state, range, amounts } = this;
-    const { kinds } = this.data;
-    /** @type {Sums | null} */
-    let sums = null;
-    if (kinds?.addUpTo(state.table)) {
-      if (this.perStep) sums = kinds.sums(state.table, kinds.all, true);
-      else if (amounts) sums = kinds.sums(state.table, amounts);
-    }
+    const { state, range, source } = this;
+    const sums = this.sumsOf(state.table);
     const ran = showSums(state.table, sums);
+    if (source) {
+      if (source.table !== state.table) showSums(source.table, this.sumsOf(source.table));
+      source.draw();
+    }
     state.perStep = this.perStep && sums !== null;
     state.setNumbers(this.perStep ? null : ran, sums === null);
     this.timeline?.tell(range ? this.aboutRange(range, sums !== null) : "");
+  }
+
+  /**
+   * @param {Table} table
+   * @returns {Sums | null} other numbers than those that came
+   */
+  sumsOf(table) {
+    const { kinds } = this.data;
+    if (!kinds || !(this.perStep || this.amounts) || !kinds.addUpTo(table)) return null;
+    if (this.perStep) return kinds.sums(table, kinds.all, true);
+    return this.amounts && kinds.sums(table, this.amounts);
   }
 
   /**
@@ -189,17 +199,16 @@ export class Explorer {
     return table.kindSteps !== null && this.data.kinds?.addUpTo(table) === true;
   }
 
-  /** Light the op runs of the selected rows, and of those below them. */
-  light() {
+  /** @returns {Uint8Array | null} the kinds of op runs of the selected rows and those below them */
+  get lit() {
     const { table, selected } = this.state;
     const { kindRows } = table;
-    if (!this.timeline) return;
-    if (!selected.size || !kindRows) return this.timeline.light(null);
+    if (!selected.size || !kindRows) return null;
     const inside = new Uint8Array(table.rows);
     for (let row = 0; row < table.rows; row++) {
       inside[row] = Number(selected.has(row) || (table.parent[row] >= 0 && inside[table.parent[row]]));
     }
-    this.timeline.light(Uint8Array.from(kindRows, (place) => inside[place < -1 ? -2 - place : place] ?? 0));
+    return Uint8Array.from(kindRows, (place) => inside[place < -1 ? -2 - place : place] ?? 0);
   }
 
   /** @param {number} place */
@@ -248,8 +257,10 @@ export class Explorer {
 
   tell() {
     const { frameRows } = this.state.table;
-    this.light();
-    this.source?.mark(this.state.table, this.state.selected);
+    const { lit, source } = this;
+    this.timeline?.light(lit);
+    if (source?.table === this.state.table) source.mark(this.state.selected, null);
+    else source?.mark(new Set(), lit);
     const rows = [...this.state.selected].sort((a, b) => a - b);
     this.told({
       view: this.place,

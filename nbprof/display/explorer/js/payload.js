@@ -22,7 +22,13 @@ export class Data {
     this.views = payload.views;
     this.strings = textsOf(payload.strings, numbers(payload.alike, buffers));
     this.kinds = payload.kinds && new Kinds(payload.kinds, this.strings, buffers);
-    const { timeline, views } = payload;
+    const { timeline, views, cells } = payload;
+    const texts = cells && numbers(cells.texts, buffers);
+    const lines = cells && numbers(cells.lines, buffers);
+    /** @type {{file: string, line: number, text: string}[]} the source of the cells */
+    this.cells = Array.from(cells ? numbers(cells.files, buffers) : [], (file, at) => {
+      return { file: this.strings[file], line: lines?.[at] ?? 0, text: this.strings[texts?.[at] ?? 0] };
+    });
     this.events =
       timeline && this.kinds && new Events(timeline, this.kinds, this.strings, buffers);
     /** @type {(Table | undefined)[]} */

@@ -18,8 +18,7 @@ import { format } from "./units.js";
 const LEAST_DRAG = 4;
 const LEAST_WINDOW = 0.5;
 const HELP_TIME =
-  "drag to choose a stretch of time; arrow keys go from op to op, Enter selects it, + and - zoom, " +
-  "Shift with arrows moves, R takes what is in sight as the stretch, Escape takes it back";
+  "drag to choose a stretch of time; arrow keys go from op to op, Enter selects, + and - zoom";
 
 export class Timeline {
   /**
@@ -91,6 +90,7 @@ export class Timeline {
 
   /** @param {Uint8Array | null} lit the kinds that are selected */
   light(lit) {
+    if (lit === null && this.lit === null) return;
     this.lit = lit;
     this.draw();
   }

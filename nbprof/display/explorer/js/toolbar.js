@@ -207,7 +207,10 @@ export class Toolbar {
         {},
         "Keys in the table: arrows move, open and close; Enter opens or sorts; Space selects; " +
           "* opens all below; / searches; z zooms the flame; Ctrl+C copies; " +
-          "Shift with arrows selects more, or in the header changes the width.",
+          "Shift with arrows selects more, or in the header changes the width. " +
+          "In the timeline: arrows go from op to op, Enter selects it; + and - zoom, Shift with " +
+          "arrows moves, Home shows all; R takes what is in sight as the stretch of time, Escape " +
+          "takes it back. In the flame: arrows go from block to block, Enter zooms, Escape zooms out.",
       ),
     );
   }
