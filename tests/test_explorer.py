@@ -76,13 +76,14 @@ def wide(count):
 
 def unpack(packed, buffers):
     """Read a column as js/data.js does."""
-    data = buffers[packed["buffer"]]
-    if packed["type"] == "var":
-        return varied(data, packed.get("per", 1))
-    kind = TYPES[packed["type"]]
+    place, name, per = (*packed, 1)[:3]
+    data = buffers[place]
+    if name == "var":
+        return varied(data, per)
+    kind = TYPES[name]
     raw = struct.unpack(f"<{len(data) // struct.calcsize(kind)}{kind}", data)
-    missing = MISSING.get(packed["type"])
-    return [float("nan") if value == missing else value / packed.get("per", 1) for value in raw]
+    missing = MISSING.get(name)
+    return [float("nan") if value == missing else value / per for value in raw]
 
 
 def varied(data, per):
@@ -106,8 +107,10 @@ def data_of(html):
 def strings_of(data):
     """Put the texts together again."""
     buffers = [b64decode(text) for text in data["buffers"]]
+    letter, *ends = data["strings"]
+    ends = ends[0].split(letter) if letter else ends
     texts = [""]
-    for end, alike in zip(data["strings"], unpack(data["alike"], buffers), strict=True):
+    for end, alike in zip(ends, unpack(data["alike"], buffers), strict=True):
         texts.append(texts[-1][: int(alike)] + end)
     return texts[1:]
 
@@ -136,7 +139,7 @@ def test_numbers_come_back_as_they_were(values):
 def test_numbers_take_the_smallest_type_that_loses_nothing(values, kind, per):
     packed = Store().numbers(values)
 
-    assert (packed["type"], packed.get("per", 1)) == (kind, per)
+    assert (*packed[1:], 1)[:2] == (kind, per)
 
 
 @pytest.mark.parametrize("name", ["op", "scope", "graph", "layer"])
@@ -262,6 +265,13 @@ def test_names_cannot_leave_the_data(view):
     assert not set("<>&") & set(Payload({"name": "</script>&"}, []).to_json())
     names = strings_of(data_of(html))
     assert any("<script>" in name or "</style>" in name for name in names)
+
+
+@pytest.mark.parametrize("names", [["a/b", "a/c"], ["\n", "|~\t"], ["ä/1", "ä/2", "\U0001f600x"]])
+def test_texts_come_back_as_they_were(names):
+    data = data_of(profile(*map(node, names)).graph()._repr_mimebundle_()["text/html"])
+
+    assert set(names) < set(strings_of(data))
 
 
 def test_buffers_stand_in_base64_in_a_page_and_apart_in_a_widget():

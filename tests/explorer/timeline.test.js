@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { fromBase64 } from "./data.js";
+import { buffersOf } from "./data.js";
 import { showSums } from "./kinds.js";
 import { Data } from "./payload.js";
 import { eventAt, eventBeside } from "./timeline_search.js";
 import { ViewState } from "./view_state.js";
 
 const read = (name) => JSON.parse(readFileSync(`${name}.json`, "utf-8"));
-const dataOf = (payload) => new Data(payload, payload.buffers.map(fromBase64));
+const dataOf = (payload) => new Data(payload, buffersOf(payload.buffers));
 const { second, ...expected } = read("expected");
 const whole = dataOf(read("whole"));
 const binned = dataOf(read("binned"));

@@ -35,7 +35,10 @@ LABELS = ("source", "kind", "shape")
 """Texts that tree views have without being asked."""
 MAX_SHAPES = 8
 
-Floats = npt.NDArray[np.float64]
+Packed = list[Any]
+"""A column: its buffer, its type, of what it counts parts, and perhaps `SUMS`."""
+SUMS = "sums"
+"""Each number is what is to be added to the one before."""
 
 
 @dataclass
@@ -69,7 +72,7 @@ class Store:
         """Take over what another has."""
         vars(self).update(vars(other))
 
-    def numbers(self, values: npt.ArrayLike) -> dict[str, Any]:
+    def numbers(self, values: npt.ArrayLike) -> Packed:
         """Keep a column of numbers; say where, in which type, and of what it counts parts."""
         given = np.asarray(values)
         if given.dtype.kind in "iu":
@@ -84,13 +87,13 @@ class Store:
                 return self._whole(whole, per, known)
         return self._keep(column.astype("<f8"), "f64", 1)
 
-    def times(self, ns: npt.NDArray[np.int64], ordered: bool = False) -> dict[str, Any]:
+    def times(self, ns: npt.NDArray[np.int64], ordered: bool = False) -> Packed:
         """Keep times as µs; of those in order what each is more than the one before."""
         if ordered and len(ns) and ns[0] >= 0:
-            return {**self._whole(np.diff(ns, prepend=0), NANOSECONDS), "sums": True}
+            return [*self._whole(np.diff(ns, prepend=0), NANOSECONDS), SUMS]
         return self._whole(ns, NANOSECONDS)
 
-    def texts(self, values: Iterable[str]) -> dict[str, Any]:
+    def texts(self, values: Iterable[str]) -> Packed:
         """Keep a column of texts as numbers of entries in the dictionary."""
         return self.numbers(self.codes(values))
 
@@ -113,7 +116,7 @@ class Store:
 
     def _whole(
         self, whole: npt.NDArray[Any], per: int, known: npt.NDArray[np.bool_] | None = None
-    ) -> dict[str, Any]:
+    ) -> Packed:
         """Keep whole numbers in the type that takes the least room."""
         there = whole if known is None else whole[known]
         largest = max(there.max(initial=0), -there.min(initial=0))
@@ -130,7 +133,7 @@ class Store:
         filled = whole if known is None else np.where(known, whole, missing)
         return self._keep(filled.astype(f"<i{WHOLE_TYPES[fixed[0]] // 8}"), fixed[0], per)
 
-    def _keep(self, column: npt.NDArray[Any], kind: str, per: int) -> dict[str, Any]:
+    def _keep(self, column: npt.NDArray[Any], kind: str, per: int) -> Packed:
         return _packed(self._place(column.tobytes()), kind, per)
 
     def _place(self, data: bytes) -> int:
@@ -141,9 +144,8 @@ class Store:
         return place
 
 
-def _packed(buffer: int, kind: str, per: int) -> dict[str, Any]:
-    packed: dict[str, Any] = {"buffer": buffer, "type": kind}
-    return packed if per == 1 else {**packed, "per": per}
+def _packed(buffer: int, kind: str, per: int) -> Packed:
+    return [buffer, kind] if per == 1 else [buffer, kind, per]
 
 
 def _groups_of_7_bits(values: npt.NDArray[np.int64]) -> bytes:
@@ -219,7 +221,7 @@ def pack(
         described["places"] = kinds.pack_places(view, chosen, store)
     if len(chosen) < len(view.frame):
         described["frame_rows"] = store.numbers(chosen)
-    return described
+    return {name: value for name, value in described.items() if value is not False}
 
 
 def pack_cells(profile: "Profile", store: Store) -> dict[str, Any]:

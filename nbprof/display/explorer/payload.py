@@ -41,6 +41,7 @@ KINDS_SHARE = 0.25
 """The kinds of op runs may take so much of the room."""
 CELLS_SHARE = 0.2
 """The source of the cells may take so much of what the views leave."""
+SEPARATORS = "\n|\t~"
 FIRST_SHARE = 0.5
 """The first view may take so much of the room before the others have been asked."""
 
@@ -276,7 +277,8 @@ def _payload(
 ) -> Payload:
     columns: dict[str, int] = {}
     last = Store()
-    alike = {**last.numbers(np.array(store.alike, dtype=np.int64)), "buffer": len(store.buffers)}
+    _, *kind = last.numbers(np.array(store.alike, dtype=np.int64))
+    alike = [len(store.buffers), *kind]
     described = {
         "headline": view.headline,
         "notes": list(view.notes),
@@ -287,13 +289,21 @@ def _payload(
         "help": _help(parts.views),
         "views": [_with_few_columns(one, columns) for one in parts.views],
         "columns": list(map(json.loads, columns)),
-        "strings": store.ends,
+        "strings": _joined(store.ends),
         "alike": alike,
         "kinds": parts.kinds,
         "cells": parts.cells,
         "timeline": parts.timeline,
     }
     return Payload(described, store.buffers + last.buffers)
+
+
+def _joined(texts: list[str]) -> list[str]:
+    """Join texts with a letter that is in none of them, which comes first; browsers like that."""
+    for letter in SEPARATORS:
+        if not any(letter in text for text in texts):
+            return [letter, letter.join(texts)]
+    return ["", *texts]
 
 
 def _with_few_columns(packed: dict[str, Any], columns: dict[str, int]) -> dict[str, Any]:

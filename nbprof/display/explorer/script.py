@@ -15,8 +15,8 @@ _COMMENT = re.compile(
 _EXPORT = re.compile(r"^export ", re.M)
 _INDENT = re.compile(r"^\s+", re.M)
 _TEXT = re.compile(r'("(?:[^"\\]|\\.)*"|`[^`]*`)')
-_SPACE = re.compile(r" ?([=(){}\[\],:?;<>&|*/]+) ?")
-_GOES_ON = re.compile(r"([{(,\[;=&|?:])\n")
+_SPACE = re.compile(r" ?([=(){}\[\],:?;<>&|*/%]+) ?|(?<![+-]) ([+-]) (?![+-])")
+_GOES_ON = re.compile(r"([{(,\[;=&|?:}])\n(?!$)")
 
 
 def module(name: str) -> str:
@@ -50,11 +50,12 @@ def _tight(line: str) -> str:
     if line.count("`") > 2 or "/" in line.replace(" / ", ""):
         return line
     parts = _TEXT.split(line)
-    parts[::2] = [_SPACE.sub(r"\1", part) for part in parts[::2]]
+    parts[::2] = [_SPACE.sub(r"\1\2", part) for part in parts[::2]]
     return "".join(parts)
 
 
 @cache
 def style() -> str:
     """Give the style sheet."""
-    return (FOLDER / "explorer.css").read_text(encoding="utf-8")
+    text = (FOLDER / "explorer.css").read_text(encoding="utf-8")
+    return re.sub(r"\n ?", "", text)

@@ -2,7 +2,6 @@
 
 import { element, setAttributes } from "./dom.js";
 
-export const SELECTED = 2;
 const DARK_LETTERS = "#111";
 
 export class Canvas {

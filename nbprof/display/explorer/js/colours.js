@@ -11,16 +11,32 @@ import { heat, kindColour, MIXED, OTHER } from "./palette.js";
 /** @typedef {import("./families.js").Division} Division */
 /**
  * @typedef {{colour: (row: number) => string, legend: Category[]}} Paint
- * @typedef {{name: string,
- *   paint: (table: Table, column: Column, kinds: Kinds | null) => Paint | null}} Colouring
+ * @typedef {object} Colouring
+ * @property {string} name
+ * @property {(table: Table, kinds: Kinds | null) => boolean} applies
+ * @property {(table: Table, column: Column, kinds: Kinds | null) => Paint | null} paint
  */
+
+/**
+ * @param {(kinds: Kinds) => Division} divide
+ * @returns {(kinds: Kinds) => Division} the same, which does it once
+ */
+function once(divide) {
+  /** @type {WeakMap<Kinds, Division>} */
+  const known = new WeakMap();
+  return (kinds) => {
+    const found = known.get(kinds) ?? divide(kinds);
+    known.set(kinds, found);
+    return found;
+  };
+}
 
 /** Ways to tell op runs apart. */
 /** @type {{name: string, divide: (kinds: Kinds) => Division}[]} */
 export const DIVISIONS = [
-  { name: "op family", divide: byFamily },
-  { name: "op type", divide: (kinds) => byText(kinds, kinds.types) },
-  { name: "device", divide: (kinds) => byText(kinds, kinds.devices) },
+  { name: "op family", divide: once(byFamily) },
+  { name: "op type", divide: once((kinds) => byText(kinds, kinds.types)) },
+  { name: "device", divide: once((kinds) => byText(kinds, kinds.devices)) },
 ];
 
 /**
@@ -32,6 +48,7 @@ export const DIVISIONS = [
 function byMost(name, divide) {
   return {
     name,
+    applies: (table, kinds) => kinds !== null && table.kindRows !== null,
     paint: (table, _, kinds) => {
       const division = kinds && divide(kinds);
       const most = kinds && division && mostOf(table, kinds, division);
@@ -50,6 +67,7 @@ function byMost(name, divide) {
 /** @type {Colouring} */
 const byTypesOfRows = {
   name: "op family",
+  applies: (table) => table.name === "op" || table.column("op_types") !== undefined,
   paint: (table) => {
     const codes = table.name === "op" ? table.nameCodes : table.column("op_types")?.values;
     if (!codes) return null;
@@ -66,8 +84,8 @@ const byTypesOfRows = {
 /** @type {Colouring} */
 const ownShare = {
   name: "own share",
+  applies: (table) => table.tree,
   paint: (table, column) => {
-    if (!table.tree) return null;
     const own = table.column(column.metric)?.values;
     return {
       colour: (row) => {
@@ -87,6 +105,7 @@ const ownShare = {
 /** @type {Colouring} */
 const byPart = {
   name: "part",
+  applies: () => true,
   paint: (table) => {
     const top = table.tree ? 1 : 0;
     /** @type {number[]} */

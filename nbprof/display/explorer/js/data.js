@@ -1,16 +1,18 @@
 /**
  * What Python packed, as columns: `packing.py` writes what is read here.
  *
- * @typedef {{buffer: number, type: "i8" | "i16" | "i32" | "f64" | "var", per?: number,
- *   sums?: boolean}} Packed
+ * @typedef {[buffer: number, type: "i8" | "i16" | "i32" | "f64" | "var", per?: number,
+ *   sums?: "sums"]} Packed
+ * @typedef {(place: number) => Uint8Array} Buffers
+ * @typedef {{values: Float64Array, whole: number | null}} Ranged
  * @typedef {"total" | "self" | "label"} Role
  * @typedef {{column: string, key: string, metric?: string, title: string, role: Role,
  *   unit: string, brought: boolean}} Described
  * @typedef {[number, number | null, Packed]} PackedColumn what it has in common with those of
  *   other views, what 100 % is, and the values
  * @typedef {{row: Packed, steps?: Packed}} PackedPlaces
- * @typedef {{name: string, rows: number, of: number, tree: boolean, short: boolean,
- *   per_step: boolean, names: Packed, parent?: Packed, source?: Packed, kind?: Packed,
+ * @typedef {{name: string, rows: number, of: number, tree?: boolean, short?: boolean,
+ *   per_step?: boolean, names: Packed, parent?: Packed, source?: Packed, kind?: Packed,
  *   shape?: Packed, frame_rows?: Packed, columns: PackedColumn[],
  *   places?: PackedPlaces | null, options: Record<string, string>}} PackedView
  * @typedef {{headline: string, notes: string[], left_out: string[], strings: string[],
@@ -31,10 +33,23 @@ const MISSING = { i8: -128, i16: -32768, i32: -2147483648, f64: NaN };
  * @returns {Uint8Array}
  */
 export function fromBase64(text) {
+  const array = /** @type {{fromBase64?: (text: string) => Uint8Array}} */ (Uint8Array);
+  if (array.fromBase64) return array.fromBase64(text);
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   return bytes;
+}
+
+/**
+ * Give the buffers of a page, each read when it is first looked at.
+ * @param {string[]} texts
+ * @returns {Buffers}
+ */
+export function buffersOf(texts) {
+  /** @type {Uint8Array[]} */
+  const read = [];
+  return (place) => (read[place] ??= fromBase64(texts[place]));
 }
 
 /**
@@ -61,20 +76,20 @@ function varied(bytes, per) {
 }
 
 /**
- * @param {Packed} packed
+ * @param {keyof typeof ARRAYS} type
  * @param {Uint8Array} bytes
+ * @param {number} per
  * @returns {Float64Array}
  */
-function fixedWidth({ type, per = 1 }, bytes) {
-  const known = /** @type {keyof typeof ARRAYS} */ (type);
-  const ArrayType = ARRAYS[known];
+function fixedWidth(type, bytes, per) {
+  const ArrayType = ARRAYS[type];
   // A view into a longer message may begin anywhere; a typed array may not.
   const aligned = bytes.byteOffset % ArrayType.BYTES_PER_ELEMENT ? bytes.slice() : bytes;
   const length = aligned.byteLength / ArrayType.BYTES_PER_ELEMENT;
   const memory = /** @type {ArrayBuffer} */ (aligned.buffer);
   const raw = new ArrayType(memory, aligned.byteOffset, length);
   if (raw instanceof Float64Array) return raw;
-  const missing = MISSING[known];
+  const missing = MISSING[type];
   const values = new Float64Array(length);
   for (let i = 0; i < length; i++) values[i] = raw[i] === missing ? NaN : raw[i] / per;
   return values;
@@ -83,29 +98,33 @@ function fixedWidth({ type, per = 1 }, bytes) {
 /**
  * Read a column of numbers; what is not known is NaN.
  * @param {Packed} packed
- * @param {Uint8Array[]} buffers
+ * @param {Buffers} buffers
  * @returns {Float64Array}
  */
-export function numbers(packed, buffers) {
-  const bytes = buffers[packed.buffer];
-  if (!packed.sums) {
-    return packed.type === "var" ? varied(bytes, packed.per ?? 1) : fixedWidth(packed, bytes);
-  }
+export function numbers([place, type, per = 1, sums], buffers) {
+  const bytes = buffers(place);
+  const parts = sums ? 1 : per;
+  const values = type === "var" ? varied(bytes, parts) : fixedWidth(type, bytes, parts);
+  if (!sums) return values;
   // Each is what is to be added to the one before; parts are whole only before they are divided.
-  const values = numbers({ ...packed, per: 1, sums: false }, buffers).slice();
-  for (let i = 1; i < values.length; i++) values[i] += values[i - 1];
-  return values.map((value) => value / (packed.per ?? 1));
+  let sum = 0;
+  return values.map((more) => (sum += more) / per);
 }
 
 /**
  * Put the texts together again: each begins like the one before.
- * @param {string[]} ends
+ * @param {string[]} joined the letter between them, if there is one, and the ends of the texts
  * @param {Float64Array} alike how many letters
  * @returns {string[]}
  */
-export function textsOf(ends, alike) {
+export function textsOf([letter, ...ends], alike) {
+  const texts = letter && alike.length ? ends[0].split(letter) : ends;
   let before = "";
-  return ends.map((end, at) => (before = alike[at] ? before.slice(0, alike[at]) + end : end));
+  for (let at = 0; at < alike.length; at++) {
+    const same = alike[at];
+    texts[at] = before = same ? before.slice(0, same) + texts[at] : texts[at];
+  }
+  return texts;
 }
 
 /** A column of a view, read when it is first looked at. */
@@ -114,7 +133,7 @@ export class Column {
    * @param {Described} described
    * @param {PackedColumn} packed
    * @param {string} help
-   * @param {Uint8Array[]} buffers
+   * @param {Buffers} buffers
    */
   constructor(described, [, whole, data], help, buffers) {
     this.key = described.key;
@@ -126,20 +145,25 @@ export class Column {
     this.unit = described.unit;
     this.wholeShipped = whole;
     this.brought = described.brought;
-    this.place = data.buffer;
-    /** @type {number | null} */
-    this.wholeRanged = null;
+    this.place = data[0];
     /** @type {() => Float64Array} */
     this.read = () => numbers(data, buffers);
     /** @type {Float64Array | null} */
     this.known = null;
-    /** @type {Float64Array | null} */
+    /** @type {(() => Ranged) | null} */
+    this.range = null;
+    /** @type {Ranged | null} */
     this.ranged = null;
+  }
+
+  /** @returns {Ranged | null} the numbers that are shown instead of those that came */
+  get other() {
+    return this.range && (this.ranged ??= this.range());
   }
 
   /** @returns {Float64Array} the numbers, or for a label the entries of the dictionary */
   get values() {
-    return this.ranged ?? this.shipped;
+    return this.other?.values ?? this.shipped;
   }
 
   /** @returns {Float64Array} the numbers of all the time */
@@ -150,17 +174,16 @@ export class Column {
 
   /** @returns {number | null} what 100 % is */
   get whole() {
-    return this.wholeShipped === null ? null : this.wholeRanged ?? this.wholeShipped;
+    return this.wholeShipped === null ? null : this.other?.whole ?? this.wholeShipped;
   }
 
   /**
    * Show other numbers, those of a stretch of time; null: the shipped ones again.
-   * @param {Float64Array | null} values
-   * @param {number} [whole]
+   * @param {(() => Ranged) | null} range
    */
-  setRange(values, whole) {
-    this.ranged = values;
-    this.wholeRanged = values && whole !== undefined ? whole : null;
+  setRange(range) {
+    this.range = range;
+    this.ranged = null;
   }
 }
 
@@ -170,17 +193,16 @@ export class Table {
    * @param {PackedView} packed
    * @param {Payload} payload
    * @param {string[]} strings
-   * @param {Uint8Array[]} buffers
+   * @param {Buffers} buffers
    */
   constructor(packed, { help, columns }, strings, buffers) {
     this.name = packed.name;
     this.doc = help[packed.name];
     this.rows = packed.rows;
     this.of = packed.of;
-    this.tree = packed.tree;
+    this.tree = packed.tree ?? false;
     this.short = packed.short;
     this.options = packed.options;
-    this.perStep = packed.per_step;
     this.strings = strings;
     this.nameCodes = Int32Array.from(numbers(packed.names, buffers));
     this.parent = packed.parent

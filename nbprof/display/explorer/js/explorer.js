@@ -1,6 +1,6 @@
 /** The explorer: `start` in a page, `render` in a widget, both around `mount`. */
 
-import { fromBase64 } from "./data.js";
+import { buffersOf } from "./data.js";
 import { element } from "./dom.js";
 import { Explorer } from "./parts.js";
 import { Data } from "./payload.js";
@@ -23,7 +23,7 @@ const PAUSE = 100;
  * Put an explorer into an element; what stood there goes only when all is well.
  * @param {HTMLElement} host
  * @param {Payload} payload
- * @param {Uint8Array[]} buffers
+ * @param {import("./data.js").Buffers} buffers
  * @param {(selection: Selection) => void} [told]
  * @param {((range: Range) => Promise<Amounts>) | null} [ask]
  * @returns {Explorer}
@@ -47,7 +47,7 @@ export function mount(host, payload, buffers, told = () => {}, ask = null) {
 export function start(name, payload, tries = TRIES) {
   const hosts = document.querySelectorAll(`[data-nbprof="${name}"]`);
   for (const host of hosts) {
-    mount(/** @type {HTMLElement} */ (host), payload, payload.buffers.map(fromBase64));
+    mount(/** @type {HTMLElement} */ (host), payload, buffersOf(payload.buffers));
   }
   if (!hosts.length && tries > 0) setTimeout(() => start(name, payload, tries - 1), PAUSE);
 }
@@ -60,7 +60,11 @@ export function start(name, payload, tries = TRIES) {
 export function render({ model, el }) {
   /** @type {DataView[]} */
   const views = model.get("buffers");
-  const buffers = views.map((view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  /** @type {import("./data.js").Buffers} */
+  const buffers = (place) => {
+    const { buffer, byteOffset, byteLength } = views[place];
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  };
   const host = element("div", { class: "nbprof" });
   el.append(host);
   const explorer = mount(

@@ -36,21 +36,13 @@ const FAMILIES = [
 ];
 const MOSTLY = 2 / 3;
 
-/** @type {Map<string, number>} */
-const known = new Map();
-
 /**
  * @param {string} type of an op
  * @returns {number} the place of its family; as many as there are: none fits
  */
 export function familyOf(type) {
-  let place = known.get(type);
-  if (place === undefined) {
-    place = FAMILIES.findIndex(([, pattern]) => pattern.test(type));
-    if (place < 0) place = FAMILIES.length;
-    known.set(type, place);
-  }
-  return place;
+  const place = FAMILIES.findIndex(([, pattern]) => pattern.test(type));
+  return place < 0 ? FAMILIES.length : place;
 }
 
 /** @type {Category[]} */
@@ -68,8 +60,14 @@ export const FAMILY_CATEGORIES = [
  * @param {Kinds} kinds
  * @returns {Division}
  */
-export function byFamily(kinds) {
-  const of = Uint8Array.from(kinds.types, (type) => familyOf(kinds.strings[type]));
+export function byFamily({ types, strings, count }) {
+  const of = new Uint8Array(count);
+  const places = new Uint8Array(strings.length).fill(255);
+  for (let kind = 0; kind < count; kind++) {
+    const type = types[kind];
+    if (places[type] === 255) places[type] = familyOf(strings[type]);
+    of[kind] = places[type];
+  }
   return { of, categories: FAMILY_CATEGORIES };
 }
 
@@ -109,13 +107,16 @@ export function mostOf(table, kinds, { of, categories }) {
   const most = new Uint8Array(table.rows).fill(categories.length);
   const best = new Float64Array(table.rows);
   const all = new Float64Array(table.rows);
-  for (let category = 0; category < categories.length; category++) {
-    const time = new Float64Array(table.rows);
-    for (let kind = 0; kind < rows.length; kind++) {
-      const row = rows[kind] < -1 ? -2 - rows[kind] : rows[kind];
-      // What took no time at all still is what it is.
-      if (of[kind] === category && row >= 0) time[row] += kinds.all.ns[kind] + 1e-3;
-    }
+  /** @type {(Float64Array | undefined)[]} */
+  const times = [];
+  for (let kind = 0; kind < rows.length; kind++) {
+    const row = rows[kind] < -1 ? -2 - rows[kind] : rows[kind];
+    const time = (times[of[kind]] ??= new Float64Array(table.rows));
+    // What took no time at all still is what it is.
+    if (row >= 0) time[row] += kinds.all.ns[kind] + 1e-3;
+  }
+  times.forEach((time, category) => {
+    if (!time) return;
     for (let row = table.rows - 1; row >= 0; row--) {
       if (table.parent[row] >= 0) time[table.parent[row]] += time[row];
       all[row] += time[row];
@@ -124,7 +125,7 @@ export function mostOf(table, kinds, { of, categories }) {
         most[row] = category;
       }
     }
-  }
+  });
   for (let row = 0; row < table.rows; row++) {
     if (best[row] < MOSTLY * all[row]) most[row] = categories.length;
   }

@@ -45,6 +45,7 @@ export class Flame {
     /** @type {Block | null} the one that the keys have led to */
     this.active = null;
     this.top = -1;
+    this.levels = 1;
     /** @type {{column: Column, values: Float64Array, children: import("./tree.js").Children} | null} */
     this.ordered = null;
     /** @type {{key: string, paint: Paint | null} | null} */
@@ -75,6 +76,7 @@ export class Flame {
     if (!same) {
       this.top = table.tree && table.rows ? 0 : -1;
       this.active = null;
+      this.levels = 1;
     }
     const role = table.tree ? "total" : "self";
     const wide = table.columns.filter((column) => column.whole && column.role === role);
@@ -84,9 +86,7 @@ export class Flame {
     );
     const main = wide.find((column) => column.column === state.main?.column) ?? wide[0];
     this.metric.value = (same && wide.find(({ key }) => key === before)?.key) || main?.key || "";
-    const usable = main
-      ? COLOURINGS.filter((colouring) => colouring.paint(table, main, this.kinds))
-      : [];
+    const usable = COLOURINGS.filter((colouring) => colouring.applies(table, this.kinds));
     const names = [...new Set(usable.map(({ name }) => name))];
     this.colour.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
     if (names.includes(this.wanted)) this.colour.value = this.wanted;
@@ -106,8 +106,10 @@ export class Flame {
     const key = `${this.colour.value} ${column.key}`;
     if (this.painted?.key === key) return this.painted.paint;
     const { table } = /** @type {ViewState} */ (this.state);
-    const named = COLOURINGS.filter(({ name }) => name === this.colour.value);
-    const paint = named.map((one) => one.paint(table, column, this.kinds)).find(Boolean) ?? null;
+    const chosen = COLOURINGS.find(
+      (one) => one.name === this.colour.value && one.applies(table, this.kinds),
+    );
+    const paint = chosen?.paint(table, column, this.kinds) ?? null;
     this.painted = { key, paint };
     return paint;
   }
@@ -139,8 +141,10 @@ export class Flame {
     const { active } = this;
     this.active = (active && this.blocks.find((block) => isSame(block, active))) ?? null;
     const levels = this.blocks.reduce((most, block) => Math.max(most, block.depth + 1), 1);
+    // What stands below stays where it is when the flame is zoomed.
+    this.levels = Math.max(this.levels, Math.min(levels, MOST_LEVELS));
     const paint = this.paintOf(column);
-    if (paint) this.paint(width, Math.min(levels, MOST_LEVELS) * LEVEL, paint);
+    if (paint) this.paint(width, this.levels * LEVEL, paint);
     this.legend.replaceChildren(...swatches(paint?.legend ?? []));
   }
 

@@ -12,11 +12,13 @@ import { numbers } from "./data.js";
  *   runs: Packed, accelerator: Packed,
  *   ns: Packed, metrics: Record<string, Packed>}} PackedKinds
  * @typedef {{events: ArrayLike<number>, ns: ArrayLike<number>}} Amounts of each kind
- * @typedef {{own: Float64Array, total: Float64Array}} Pair
- * @typedef {{found: Map<string, Pair>, wholes: Map<string, number>, there: Uint8Array}} Sums
+ * @typedef {{own: Float64Array, total: Float64Array, whole: number}} Added
+ * @typedef {{of: (metric: string) => Added | null, there: Uint8Array}} Sums
  */
 
 const CLOSE = 1e-6;
+/** What is not added up in the same way as one of these is not at all. */
+const CHECKED = ["micros", "run_count"];
 /** These do not change with time. */
 const LASTING = ["params", "defined_count"];
 
@@ -24,7 +26,7 @@ export class Kinds {
   /**
    * @param {PackedKinds} packed
    * @param {string[]} strings
-   * @param {Uint8Array[]} buffers
+   * @param {import("./data.js").Buffers} buffers
    */
   constructor(packed, strings, buffers) {
     this.strings = strings;
@@ -87,22 +89,36 @@ export class Kinds {
     if (!rows || (perStep && !steps)) return null;
     const there = new Uint8Array(table.rows);
     for (let kind = 0; kind < rows.length; kind++) if (amounts.events[kind]) there[rowOf(rows[kind])] = 1;
-    const metrics = new Set(table.columns.map(({ metric }) => metric));
-    /** @type {Map<string, Pair>} */
-    const found = new Map();
-    /** @type {Map<string, number>} */
-    const wholes = new Map();
-    for (const metric of metrics) {
-      const amount = this.amountOf(metric, amounts);
-      if (!amount) continue;
-      const adding = new Adding(table);
-      for (let kind = 0; kind < rows.length; kind++) {
-        if (amounts.events[kind]) adding.add(rows[kind], amount(kind) / (steps ? steps[kind] : 1));
+    /** @type {Map<string, Added | null>} */
+    const known = new Map();
+    /** @type {(metric: string) => Added | null} */
+    const of = (metric) => {
+      let added = known.get(metric);
+      if (added === undefined) {
+        added = this.addUp(table, rows, amounts, metric, steps);
+        known.set(metric, added);
       }
-      found.set(metric, adding.pair());
-      wholes.set(metric, adding.whole);
+      return added;
+    };
+    return { of, there };
+  }
+
+  /**
+   * @param {Table} table
+   * @param {Int32Array} rows of the kinds
+   * @param {Amounts} amounts
+   * @param {string} metric
+   * @param {Float64Array | null} steps
+   * @returns {Added | null}
+   */
+  addUp(table, rows, amounts, metric, steps) {
+    const amount = this.amountOf(metric, amounts);
+    if (!amount) return null;
+    const adding = new Adding(table);
+    for (let kind = 0; kind < rows.length; kind++) {
+      if (amounts.events[kind]) adding.add(rows[kind], amount(kind) / (steps ? steps[kind] : 1));
     }
-    return { found, wholes, there };
+    return adding.added();
   }
 
   /**
@@ -113,13 +129,14 @@ export class Kinds {
   addUpTo(table) {
     const known = this.checked.get(table);
     if (known !== undefined) return known;
-    const all = this.sums(table, this.all);
+    const metrics = table.columns.map(({ metric }) => metric);
+    const checked = [...CHECKED, ...metrics].find((name) => metrics.includes(name)) ?? "";
+    const added = this.sums(table, this.all)?.of(checked);
     const right =
-      all !== null &&
+      !!added &&
       table.columns.every(({ metric, role, shipped }) => {
-        const pair = all.found.get(metric);
-        const mine = pair && (role === "total" ? pair.total : pair.own);
-        return !mine || mine.every((value, row) => near(value, shipped[row]));
+        const mine = role === "total" ? added.total : added.own;
+        return metric !== checked || mine.every((value, row) => near(value, shipped[row]));
       });
     this.checked.set(table, right);
     return right;
@@ -164,8 +181,8 @@ class Adding {
     if (known) this.own[row] += value;
   }
 
-  /** @returns {Pair} */
-  pair() {
+  /** @returns {Added} */
+  added() {
     const { own, total, ownKnown, totalKnown, table } = this;
     for (let row = table.rows - 1; row > 0; row--) {
       const above = table.parent[row];
@@ -177,7 +194,7 @@ class Adding {
       if (ownKnown[row] === 1) own[row] = NaN;
       if (totalKnown[row] === 1) total[row] = NaN;
     }
-    return { own, total };
+    return { own, total, whole: this.whole };
   }
 }
 
@@ -189,16 +206,20 @@ class Adding {
  */
 export function showSums(table, sums) {
   for (const column of table.columns) {
-    const pair = sums?.found.get(column.metric);
-    if (pair) {
-      const values = column.role === "total" ? pair.total : pair.own;
-      // What does not count for itself does not in a part of the time, either.
-      column.shipped.forEach((value, row) => {
-        if (value !== value) values[row] = NaN;
+    const { metric, role } = column;
+    if (!sums || !metric || LASTING.includes(metric)) column.setRange(null);
+    else {
+      column.setRange(() => {
+        const added = sums.of(metric);
+        if (!added) return { values: new Float64Array(table.rows).fill(NaN), whole: null };
+        const values = role === "total" ? added.total : added.own;
+        // What does not count for itself does not in a part of the time, either.
+        for (let row = 0; row < table.rows; row++) {
+          if (column.shipped[row] !== column.shipped[row]) values[row] = NaN;
+        }
+        return { values, whole: added.whole };
       });
-      column.setRange(values, sums?.wholes.get(column.metric));
-    } else if (!sums || !column.metric || LASTING.includes(column.metric)) column.setRange(null);
-    else column.setRange(new Float64Array(table.rows).fill(NaN));
+    }
   }
   return sums && sums.there;
 }

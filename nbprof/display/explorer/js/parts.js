@@ -195,8 +195,7 @@ export class Explorer {
 
   /** Whether the average over steps can be shown. */
   get canAverage() {
-    const { table } = this.state;
-    return table.kindSteps !== null && this.data.kinds?.addUpTo(table) === true;
+    return this.state.table.kindSteps !== null && this.data.kinds !== null;
   }
 
   /** @returns {Uint8Array | null} the kinds of op runs of the selected rows and those below them */
@@ -208,7 +207,11 @@ export class Explorer {
     for (let row = 0; row < table.rows; row++) {
       inside[row] = Number(selected.has(row) || (table.parent[row] >= 0 && inside[table.parent[row]]));
     }
-    return Uint8Array.from(kindRows, (place) => inside[place < -1 ? -2 - place : place] ?? 0);
+    const lit = new Uint8Array(kindRows.length);
+    for (let kind = 0; kind < lit.length; kind++) {
+      lit[kind] = inside[kindRows[kind] < -1 ? -2 - kindRows[kind] : kindRows[kind]] ?? 0;
+    }
+    return lit;
   }
 
   /** @param {number} place */

@@ -9,7 +9,7 @@ import { Events } from "./timeline_data.js";
 export class Data {
   /**
    * @param {Payload} payload
-   * @param {Uint8Array[]} buffers
+   * @param {import("./data.js").Buffers} buffers
    */
   constructor(payload, buffers) {
     this.headline = payload.headline;

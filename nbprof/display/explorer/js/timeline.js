@@ -3,7 +3,7 @@
 import { Canvas } from "./canvas.js";
 import { DIVISIONS, swatches } from "./colours.js";
 import { button, element } from "./dom.js";
-import { drawScene, LANE, STEPS, stripTop } from "./timeline_drawing.js";
+import { drawScene, LANE, STEPS, STRIP, stripTop } from "./timeline_drawing.js";
 import { eventAt, eventBeside } from "./timeline_search.js";
 import { format } from "./units.js";
 
@@ -35,8 +35,10 @@ export class Timeline {
     this.active = -1;
     /** @type {Uint8Array | null} */
     this.lit = null;
-    this.canvas = new Canvas(() => this.draw(), HELP_TIME);
+    this.drawn = false;
+    this.canvas = new Canvas(() => this.drawLater(), HELP_TIME);
     this.canvas.name(this.describe());
+    this.canvas.element.style.height = `${stripTop(events) + STRIP}px`;
     this.told = element("span", { class: "nbx-status", role: "status" });
     this.clear = button("Whole time", "take the chosen stretch back", () => this.choose(null));
     this.clear.hidden = true;
@@ -100,8 +102,17 @@ export class Timeline {
     return this.from + (x / this.canvas.width) * (this.to - this.from);
   }
 
+  /** The first time, let the table be seen before. */
+  drawLater() {
+    if (this.drawn) return this.draw();
+    requestAnimationFrame(() => setTimeout(() => this.draw()));
+  }
+
   draw() {
-    if (!this.element?.hidden && this.element?.clientWidth) drawScene(this);
+    if (!this.element?.hidden && this.element?.clientWidth) {
+      this.drawn = true;
+      drawScene(this);
+    }
   }
 
   /**

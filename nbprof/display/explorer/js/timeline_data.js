@@ -20,7 +20,7 @@ import { numbers } from "./data.js";
 class Bins {
   /**
    * @param {PackedBins} packed
-   * @param {Uint8Array[]} buffers
+   * @param {import("./data.js").Buffers} buffers
    */
   constructor(packed, buffers) {
     this.edges = numbers(packed.edges, buffers);
@@ -74,7 +74,7 @@ export class Events {
    * @param {PackedTimeline} packed
    * @param {Kinds} kinds
    * @param {string[]} strings
-   * @param {Uint8Array[]} buffers
+   * @param {import("./data.js").Buffers} buffers
    */
   constructor(packed, kinds, strings, buffers) {
     this.kinds = kinds;

@@ -24,6 +24,7 @@ const CURVE = 44;
 const GAP = 4;
 const PALE = 0.22;
 const LEAST_TYPE = 40;
+const CROWD = 4;
 
 /** @param {Events} events */
 export function stripTop({ lanes, memory }) {
@@ -92,13 +93,19 @@ function drawEvents({ events, canvas, colours, lit }, pen, top, tall, from, to) 
   const scale = width / (to - from);
   const before = pen.globalAlpha;
   const last = new Float64Array(lanes.length).fill(-1);
+  const crowd = new Uint8Array(lanes.length);
   for (let i = events.after(from - longest); i < count && start[i] < to; i++) {
     const x = (start[i] - from) * scale;
     const end = x + micros[i] * scale;
     const pale = lit !== null && !lit[kind[i]];
-    if (end < 0 || (end < last[lane[i]] && (pale || lit === null))) continue;
+    if (end < 0) continue;
     const wide = Math.max(end - x, 1);
-    if (wide === 1) last[lane[i]] = x + 1;
+    // Of many that begin in the same pixel, some are seen; the selected ones first of all.
+    if (x >= last[lane[i]] + 1) {
+      last[lane[i]] = Math.floor(x);
+      crowd[lane[i]] = 0;
+    } else if (wide < LEAST_TYPE && crowd[lane[i]] >= (pale || !lit ? CROWD : 2 * CROWD)) continue;
+    crowd[lane[i]] += wide === 1 ? CROWD : 1;
     pen.globalAlpha = pale ? before * PALE : before;
     pen.fillStyle = colours[kind[i]];
     const y = top + lane[i] * tall;
