@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import nbprof.display
 from nbprof.display.explorer import page
 from nbprof.display.explorer import payload as payload_module
+from nbprof.display.explorer.kinds import kinds_of
 from nbprof.display.explorer.packing import Store, heaviest, options_as_typed, pack
 from nbprof.display.explorer.payload import Payload, all_views, whole, within
 from nbprof.display.explorer.script import FOLDER, in_order, script
@@ -166,6 +167,44 @@ def test_what_is_all_of_a_metric_is_that_of_the_profile_also_where_rows_are_hidd
     packed = pack(SMALL.op(hide_name_regexes="MatMul", select="micros"), Store())
 
     assert packed["columns"][0]["whole"] == pytest.approx(2_001_244.75)
+
+
+FILTERED = [
+    {},
+    {"max_depth": 2},
+    {"hide_name_regexes": "grad.*"},
+    {"show_name_regexes": ".*MatMul.*"},
+    {"start_name_regexes": "grad.*|m/.*"},
+    {"min_micros": 30},
+]
+
+
+@pytest.mark.parametrize("options", FILTERED, ids=str)
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_kinds_add_up_to_every_row_also_where_others_are_hidden_or_cut(name, options):
+    view = TRAINED.view(name, **options)
+    kinds = kinds_of(TRAINED, ("bytes",))
+    rows = heaviest(view, 3)
+    store = Store()
+
+    places = unpack(kinds.pack_places(view, rows, store)["row"], store.buffers)
+
+    frame = view.frame.iloc[rows]
+    own, total = np.zeros(len(rows)), np.zeros(len(rows))
+    ns = np.bincount(kinds.of_event, TRAINED.events["self_ns"])
+    parents = frame["parent"].to_numpy() if view.is_tree else np.full(len(rows), -1)
+    above = {int(row): place for place, row in enumerate(rows)}
+    for place, amount in zip(map(int, places), ns / 1e3, strict=True):
+        if place >= 0:
+            own[place] += amount
+        row = -2 - place if place < -1 else place
+        while row >= 0:
+            total[row] += amount
+            row = above.get(int(parents[row]), -1)
+    known = frame["micros"].notna().to_numpy()
+    np.testing.assert_allclose(own[known], frame["micros"][known])
+    if view.is_tree:
+        np.testing.assert_allclose(total, frame["total_micros"])
 
 
 def test_the_heaviest_rows_bring_the_rows_above_them():
@@ -335,6 +374,34 @@ def test_a_file_says_that_its_timeline_has_the_longest_runs(monkeypatch):
     assert described["timeline"]["events"] == 5
     runs = len(TIMED.events)
     assert described["complete"] == f"the timeline has the longest 5 of {runs:,} op runs."
+
+
+def test_many_runs_of_few_ops_have_sums_for_parts_of_the_time():
+    many = profile(
+        *(node(f"op{i % 7}", "A", micros=i, step=i // 700) for i in range(7000)), steps=10
+    )
+    many = replace(many, events=many.events.assign(start_ns=range(0, 7_000_000, 1000)))
+
+    data = data_of(page.output(many.op(), 130_000))
+
+    assert data["timeline"]["events"] < data["timeline"]["of"] == 7000
+    buffers = [b64decode(text) for text in data["buffers"]]
+    bins = data["timeline"]["bins"]
+    assert sum(unpack(bins["runs"], buffers)) == 7000
+    assert sum(unpack(bins["ns"], buffers)) == many.events["self_ns"].sum()
+
+
+def test_cells_are_shipped_whole_where_they_are_short():
+    cells = pd.DataFrame({"file": "In [3]", "line": [1, 2], "text": ["if True:", "    step()"]})
+    with_cells = replace(TRAINED, cells=cells)
+
+    data = data_of(with_cells.op()._repr_mimebundle_()["text/html"])
+    long = replace(with_cells, cells=cells.assign(text=["x", "y" * 200_000]))
+
+    buffers = [b64decode(text) for text in data["buffers"]]
+    texts = [strings_of(data)[int(code)] for code in unpack(data["cells"]["texts"], buffers)]
+    assert texts == ["if True:", "    step()"]
+    assert data_of(long.op()._repr_mimebundle_()["text/html"])["cells"] is None
 
 
 def test_too_little_room_for_a_view_gives_nothing():

@@ -16,7 +16,11 @@ CELLS = (
     "%tfprof scope",
     "%tfprof code",
 )
-SELECTED = "shown = view.explore()\nprint(list(shown.selection['name']), shown.line)"
+SELECTED = (
+    "shown = view.explore()\nprint(list(shown.selection['name']), shown.line)\n"
+    "print('in time', shown.time_range is not None)"
+)
+FEW_RUNS = "import nbprof.display.explorer.payload as payload\npayload.MOST_TIMED = 3"
 
 CONTRAST = """() => {
   const parse = text => text.match(/[\\d.]+/g).map(Number);
@@ -118,7 +122,7 @@ def test_the_report_is_readable_in_the_theme_of_the_host(page, theme):
 
 
 def test_the_widget_tells_python_what_is_selected(opened, tmp_path):
-    cells = (*CELLS[:2], "%tfprof op -explore -o view")
+    cells = (*CELLS[:2], f"{FEW_RUNS}\n%tfprof op -explore -o view")
     write_notebook(tmp_path / "widget.ipynb", *cells, SELECTED)
     with server(tmp_path) as address:
         page = opened.new_page(viewport={"width": 1200, "height": 900})
@@ -127,12 +131,19 @@ def test_the_widget_tells_python_what_is_selected(opened, tmp_path):
         explorer.wait_for(timeout=120_000)
         row = explorer.get_by_role("row").filter(has_text="MatMul")
         row.locator(".nbx-name").click()
+        explorer.get_by_role("button", name="Timeline", exact=True).click()
+        explorer.locator("canvas").first.focus()
+        page.keyboard.press("r")
+        told = explorer.locator(".nbx-flame .nbx-status", has_text="the table shows what began")
+        told.wait_for(timeout=20_000)  # the kernel has added it up, to the end
+        assert "whole parts" not in told.inner_text()
         page.wait_for_timeout(500)
         last = page.locator(".jp-Cell").nth(3)
         last.locator(".cm-content").click()
         page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")
         printed = last.locator(".jp-OutputArea-output", has_text="['MatMul'] %tfprof op")
         printed.wait_for(timeout=20_000)
+        assert "in time True" in printed.inner_text()
         page.close()
 
 
