@@ -153,8 +153,8 @@ def within(view: "View", room: int) -> Payload | None:
     store = Store()
     packed: dict[int, dict[str, Any]] = {}
     everything = [view, *beside]
-    kinds = _kinds_within(view, int(KINDS_SHARE * room)) if beside else None
-    parts = Parts([], None if kinds is None else kinds.pack(store))
+    parts = Parts([])
+    kinds = _kinds_within(view, parts, store, int(KINDS_SHARE * room)) if beside else None
 
     def left() -> int:
         # What is left out must be said, too; all names are as much as can be said.
@@ -199,16 +199,19 @@ def _cells_within(view: "View", store: Store, room: int) -> dict[str, Any] | Non
     return cells
 
 
-def _kinds_within(view: "View", room: int) -> Kinds | None:
-    """Find the kinds of op runs; where there are too many, those of the longest runs."""
+def _kinds_within(view: "View", parts: Parts, store: Store, room: int) -> Kinds | None:
+    """Pack the kinds of op runs; where there are too many, those of the longest runs."""
     kinds = kinds_of(view.profile, _metrics(view))
     while kinds is not None:
-        tried = Store()
-        kinds.pack(tried)
-        if tried.size <= room:
+        grown = store.copy()
+        packed = kinds.pack(grown)
+        size = grown.size - store.size
+        if size <= room:
+            parts.kinds = packed
+            store.become(grown)
             return kinds
         runs = int(np.count_nonzero(kinds.of_event >= 0))
-        most = int(0.9 * min(runs, kinds.count) * room / tried.size)
+        most = int(0.9 * min(runs, kinds.count) * room / size)
         kinds = kinds.of_longest(most) if most >= LEAST_EVENTS else None
     return None
 
