@@ -466,6 +466,7 @@ _HELD = {
         WHOLE: "stack line", TEXT: "file function source", TRUTH: "framework",
         NUMBERS: "function_line",
     },
+    "cells": {WHOLE: "line", TEXT: "file text"},
     "threads": {TEXT: "name device host", TRUTH: "is_cell"},
     "steps": {WHOLE: "step", NUMBERS: "start_micros micros", TEXT: "function", TRUTH: "traced"},
     "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},

@@ -4,7 +4,7 @@ Runs are many and kinds are few. With the row of each kind in each view, the sum
 are known from how often each kind ran in it and how long that took.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,7 @@ class Kinds:
 
     def of_longest(self, most: int) -> "Kinds":
         """Give the kinds of the longest `most` events only."""
-        longest = np.argpartition(-self.profile.events["duration_ns"].to_numpy(), most)[:most]
+        longest = np.argpartition(-self.profile.costs["duration_ns"].to_numpy(), most)[:most]
         used, kind = np.unique(self.of_event[longest], return_inverse=True)
         of_event = np.full(len(self.of_event), -1, dtype=np.intp)
         of_event[longest] = kind
@@ -55,7 +55,7 @@ class Kinds:
 
     def pack(self, store: "Store") -> dict[str, Any]:
         """Describe the kinds: what they are called and what one run of each has."""
-        first = self.profile.events.iloc[self.example]
+        first = _with(self.profile, self.metrics).iloc[self.example]
         nodes, node = np.unique(first["node"].to_numpy(), return_inverse=True)
         texts = self.profile.nodes.iloc[nodes]
         names, types, devices = (
@@ -63,7 +63,7 @@ class Kinds:
         )
         there = np.flatnonzero(self.of_event >= 0)
         kind = self.of_event[there]
-        ns = np.bincount(kind, weights=self.profile.events["self_ns"].to_numpy()[there])
+        ns = np.bincount(kind, weights=self.profile.costs["self_ns"].to_numpy()[there])
         return {
             "events": store.numbers(np.bincount(kind)),
             "names": store.numbers(names[node]),
@@ -92,7 +92,7 @@ class Kinds:
         row, own = np.append(places.row, -1)[member], np.append(places.own, False)[member]
         packed = {"row": store.numbers(_among(view, chosen, row, own))}
         if view.options.step in (None, "all") and len(self.profile.steps) > 1:
-            steps = _steps_of_each(self.profile.events["step"].to_numpy(), places.of_event)
+            steps = _steps_of_each(self.profile.costs["step"].to_numpy(), places.of_event)
             packed["steps"] = store.numbers(steps[places.of_event[self.example]])
         return packed
 
@@ -120,11 +120,17 @@ def _steps_of_each(step: Rows, member: Rows) -> Rows:
     return counts
 
 
-def kinds_of(profile: "Profile | None", metrics: Iterable[str]) -> Kinds | None:
+def _with(profile: "Profile", metrics: Collection[str]) -> Events:
+    """Give the events, with what their shapes tell only where these metrics ask for it."""
+    wanted = {name for name in SUMS if name in metrics}
+    return profile.costs if wanted <= set(profile.costs.columns) else profile.events
+
+
+def kinds_of(profile: "Profile | None", metrics: Collection[str]) -> Kinds | None:
     """Find the kinds of the events, as far as these metrics go; None: there are no events."""
-    if profile is None or not len(profile.events):
+    if profile is None or not len(profile.costs):
         return None
-    events = profile.events
+    events = _with(profile, metrics)
     key = events["node"].astype(np.int64)
     for name in PARTS:
         if name in events:

@@ -218,7 +218,7 @@ def _kinds_within(view: "View", parts: Parts, store: Store, room: int) -> Kinds 
 
 def _timeline_within(timeline: Timeline, store: Store, room: int) -> dict[str, Any] | None:
     """Pack the timeline; where there is no room for all events, the longest and sums of parts."""
-    count = len(timeline.profile.events)
+    count = len(timeline.profile.costs)
     least = min(LEAST_EVENTS, count)
     bins = 0
     most = min(count, room // BYTES_AN_EVENT)
@@ -254,7 +254,7 @@ def _place(view: "View") -> int:
 
 def _others(view: "View") -> "list[View]":
     profile = view.profile
-    if profile is None or len(profile.events) > MOST_EVENTS:
+    if profile is None or len(profile.costs) > MOST_EVENTS:
         return []
     return list(views_beside(view))
 

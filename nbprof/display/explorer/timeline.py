@@ -31,7 +31,7 @@ def has_timeline(profile: "Profile | None") -> bool:
     """Tell whether it is known when each op ran."""
     if profile is None or profile.recording.tfprof or not profile.recording.single_runs:
         return False
-    return len(profile.events) > 0 and bool(profile.events["start_ns"].any())
+    return len(profile.costs) > 0 and bool(profile.costs["start_ns"].any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Timeline:
 
     @cached_property
     def _start(self) -> Times:
-        return self.profile.events["start_ns"].to_numpy(np.int64)
+        return self.profile.costs["start_ns"].to_numpy(np.int64)
 
     @cached_property
     def _curve(self) -> "Curve | None":
@@ -59,7 +59,7 @@ class Timeline:
         With all of them goes the time that is their own, so that views can be added up for any
         stretch of time; else sums for `bins` parts of the time, for stretches made of those.
         """
-        events = self.profile.events
+        events = self.profile.costs
         whole = self.kinds.complete and len(events) <= most
         chosen = np.arange(len(events)) if whole else self._longest(most)
         chosen = chosen[np.argsort(self._start[chosen], kind="stable")]
@@ -83,7 +83,7 @@ class Timeline:
         known = np.flatnonzero(self.kinds.of_event >= 0)
         if most >= len(known):
             return known
-        duration = self.profile.events["duration_ns"].to_numpy()[known]
+        duration = self.profile.costs["duration_ns"].to_numpy()[known]
         return known[np.argpartition(-duration, most)[:most]]
 
     def pack_bins(self, store: "Store", most: int) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Timeline:
         key = self.kinds.of_event * len(edges) + part
         shape = self.kinds.count, len(edges)
         runs = np.bincount(key, minlength=shape[0] * shape[1])
-        ns = np.bincount(key, self.profile.events["self_ns"].to_numpy(), shape[0] * shape[1])
+        ns = np.bincount(key, self.profile.costs["self_ns"].to_numpy(), shape[0] * shape[1])
         return edges, runs.reshape(shape), ns.reshape(shape)
 
     def _edges(self, most: int) -> Times:
@@ -128,7 +128,7 @@ class Timeline:
         first, last = (np.ceil(micros * 1e3) for micros in (begin, end))
         there = (self._start >= first) & (self._start < last)
         kind = self.kinds.of_event[there]
-        own = self.profile.events["self_ns"].to_numpy(np.int64)[there]
+        own = self.profile.costs["self_ns"].to_numpy(np.int64)[there]
         return (
             np.bincount(kind, minlength=self.kinds.count),
             np.bincount(kind, own, self.kinds.count).astype(np.int64),
