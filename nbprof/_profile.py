@@ -107,6 +107,13 @@ def _no_values() -> "pd.DataFrame":
     return pd.DataFrame({"node": pd.Series(dtype=int), "text": pd.Series(dtype=object)})
 
 
+def _no_cells() -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = {"file": "object", "line": "int64", "text": "object"}
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
+
+
 def _no_log() -> "pd.DataFrame":
     import pandas as pd
 
@@ -188,6 +195,8 @@ class Profile:
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
     cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own),
     `function_line` (where the function begins, in tfprof's inputs)."""
+    cells: "pd.DataFrame" = _table(_no_cells)
+    """A row per line of the notebook cells that are in `frames`: `file`, `line`, `text`."""
     threads: "pd.DataFrame" = _table()
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""
@@ -492,6 +501,7 @@ _HELD = {
         WHOLE: "stack line", TEXT: "file function source", TRUTH: "framework",
         NUMBERS: "function_line",
     },
+    "cells": {WHOLE: "line", TEXT: "file text"},
     "threads": {TEXT: "name device host", TRUTH: "is_cell"},
     "steps": {WHOLE: "step", NUMBERS: "start_micros micros", TEXT: "function", TRUTH: "traced"},
     "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},

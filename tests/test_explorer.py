@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import node, profile
 from hypothesis import given
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 import nbprof.display
 from nbprof.display.explorer import page
 from nbprof.display.explorer import payload as payload_module
+from nbprof.display.explorer.kinds import kinds_of
 from nbprof.display.explorer.packing import Store, heaviest, options_as_typed, pack
 from nbprof.display.explorer.payload import Payload, all_views, whole, within
 from nbprof.display.explorer.script import FOLDER, in_order, script
@@ -32,6 +34,7 @@ from nbprof.units import (
 
 SCRIPTS = sorted((FOLDER / "js").glob("*.js"))
 TYPES = {"i8": "b", "i16": "h", "i32": "i", "f64": "d"}
+VIEWS = ("op", "scope", "graph", "code", "layer")
 MISSING = {"i8": -(2**7), "i16": -(2**15), "i32": -(2**31)}
 
 SMALL = profile(
@@ -44,6 +47,29 @@ TIMED = replace(
     SMALL, events=SMALL.events.assign(start_ns=range(0, 1000 * len(SMALL.events), 1000))
 )
 """One event each µs."""
+LINES = ((("In [3]", 4, "<module>"),), (("In [3]", 4, "<module>"), ("In [3]", 2, "step")))
+TRAINED = profile(
+    *(
+        made
+        for step in (0, 1, 2)
+        for made in (
+            node("dense/MatMul", "MatMul", 12, size=64, step=step, stack=LINES[0], layer="m/dense"),
+            node(
+                "grad/MatMul",
+                *("MatMul", 20.5, 4, 2),
+                **{"size": 32, "step": step, "stack": LINES[1], "layer": "m/dense"},
+                backward=True,
+            ),
+            node("loss", "Sum", step + 1, step=step, stack=LINES[step % 2]),
+        )
+    ),
+    node("once", "Sum", 100, runs=2, size=7, step=1),
+    steps=3,
+)
+TRAINED = replace(
+    TRAINED, events=TRAINED.events.assign(start_ns=range(0, 1000 * len(TRAINED.events), 1000))
+)
+"""Three steps, one event each µs, with lines and layers."""
 TWO_STEPS = profile(*(node("a/b", "A", micros=4, step=step) for step in (0, 1)), steps=2)
 HOSTILE = profile(
     node("<script>alert(1)</script>", "</style></script><!--<img src=x onerror=alert(1)>", 3),
@@ -57,17 +83,43 @@ def wide(count):
 
 def unpack(packed, buffers):
     """Read a column as js/data.js does."""
-    data = buffers[packed["buffer"]]
-    kind = TYPES[packed["type"]]
+    place, name, per = (*packed, 1)[:3]
+    data = buffers[place]
+    if name == "var":
+        return varied(data, per)
+    kind = TYPES[name]
     raw = struct.unpack(f"<{len(data) // struct.calcsize(kind)}{kind}", data)
-    missing = MISSING.get(packed["type"])
-    return [float("nan") if value == missing else value / packed["per"] for value in raw]
+    missing = MISSING.get(name)
+    return [float("nan") if value == missing else value / per for value in raw]
+
+
+def varied(data, per):
+    """Read groups of 7 bits, the lowest first; 0 is not known, 1 is 0."""
+    values, value, bits = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << bits
+        bits += 7
+        if byte < 128:
+            values.append((value - 1) / per if value else float("nan"))
+            value = bits = 0
+    return values
 
 
 def data_of(html):
     """Find the JSON in a page."""
     text = re.search(r"""^start\("[\w-]+",JSON.parse\('(.*)'\)\);$""", html, re.M)[1]
     return json.loads(re.sub(r"\\(.)", r"\1", text))
+
+
+def strings_of(data):
+    """Put the texts together again."""
+    buffers = [b64decode(text) for text in data["buffers"]]
+    letter, *ends = data["strings"]
+    ends = ends[0].split(letter) if letter else ends
+    texts = [""]
+    for end, alike in zip(ends, unpack(data["alike"], buffers), strict=True):
+        texts.append(texts[-1][: int(alike)] + end)
+    return texts[1:]
 
 
 @given(st.lists(st.floats(allow_infinity=False) | st.integers(-(10**9), 10**9)))
@@ -83,16 +135,18 @@ def test_numbers_come_back_as_they_were(values):
     ("values", "kind", "per"),
     [
         ([0, 1, 127], "i8", 1),
-        ([float("nan"), 128], "i16", 1),
-        ([1.5, 1234.567], "i32", 1000),
+        ([-129, 200], "i16", 1),
+        ([1.5, -1234.567], "i32", 1000),
         ([1 / 3], "f64", 1),
-        ([2.0**40], "f64", 1),
+        ([-(2.0**40)], "f64", 1),
+        ([2.0**40, float("nan"), 3], "var", 1),
+        ([1.5, 1234.567], "var", 1000),
     ],
 )
 def test_numbers_take_the_smallest_type_that_loses_nothing(values, kind, per):
     packed = Store().numbers(values)
 
-    assert (packed["type"], packed["per"]) == (kind, per)
+    assert (*packed[1:], 1)[:2] == (kind, per)
 
 
 @pytest.mark.parametrize("name", ["op", "scope", "graph", "layer"])
@@ -119,6 +173,44 @@ def test_what_is_all_of_a_metric_is_that_of_the_profile_also_where_rows_are_hidd
     packed = pack(SMALL.op(hide_name_regexes="MatMul", select="micros"), Store())
 
     assert packed["columns"][0]["whole"] == pytest.approx(2_001_244.75)
+
+
+FILTERED = [
+    {},
+    {"max_depth": 2},
+    {"hide_name_regexes": "grad.*"},
+    {"show_name_regexes": ".*MatMul.*"},
+    {"start_name_regexes": "grad.*|m/.*"},
+    {"min_micros": 30},
+]
+
+
+@pytest.mark.parametrize("options", FILTERED, ids=str)
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_kinds_add_up_to_every_row_also_where_others_are_hidden_or_cut(name, options):
+    view = TRAINED.view(name, **options)
+    kinds = kinds_of(TRAINED, ("bytes",))
+    rows = heaviest(view, 3)
+    store = Store()
+
+    places = unpack(kinds.pack_places(view, rows, store)["row"], store.buffers)
+
+    frame = view.frame.iloc[rows]
+    own, total = np.zeros(len(rows)), np.zeros(len(rows))
+    ns = np.bincount(kinds.of_event, TRAINED.events["self_ns"])
+    parents = frame["parent"].to_numpy() if view.is_tree else np.full(len(rows), -1)
+    above = {int(row): place for place, row in enumerate(rows)}
+    for place, amount in zip(map(int, places), ns / 1e3, strict=True):
+        if place >= 0:
+            own[place] += amount
+        row = -2 - place if place < -1 else place
+        while row >= 0:
+            total[row] += amount
+            row = above.get(int(parents[row]), -1)
+    known = frame["micros"].notna().to_numpy()
+    np.testing.assert_allclose(own[known], frame["micros"][known])
+    if view.is_tree:
+        np.testing.assert_allclose(total, frame["total_micros"])
 
 
 def test_the_heaviest_rows_bring_the_rows_above_them():
@@ -189,11 +281,11 @@ def test_the_views_stand_in_the_order_of_the_switch_and_the_asked_one_is_shown_f
 
 
 def test_several_steps_can_be_seen_as_their_average():
-    data = data_of(TWO_STEPS.op()._repr_mimebundle_()["text/html"])
+    several = data_of(TWO_STEPS.op()._repr_mimebundle_()["text/html"])["views"]
+    one = data_of(SMALL.op()._repr_mimebundle_()["text/html"])["views"]
 
-    views = [(view["name"], view["per_step"]) for view in data["views"]]
-    assert ("op", False) in views
-    assert ("op", True) in views
+    assert all("steps" in view["places"] for view in several)
+    assert not any("steps" in view["places"] for view in one)
 
 
 def test_a_printed_report_has_its_own_view_only():
@@ -216,8 +308,15 @@ def test_names_cannot_leave_the_data(view):
     assert inside.count("</script") == 1
     assert "<!--" not in inside
     assert not set("<>&") & set(Payload({"name": "</script>&"}, []).to_json())
-    names = data_of(html)["strings"]
+    names = strings_of(data_of(html))
     assert any("<script>" in name or "</style>" in name for name in names)
+
+
+@pytest.mark.parametrize("names", [["a/b", "a/c"], ["\n", "|~\t"], ["ä/1", "ä/2", "\U0001f600x"]])
+def test_texts_come_back_as_they_were(names):
+    data = data_of(profile(*map(node, names)).graph()._repr_mimebundle_()["text/html"])
+
+    assert set(names) < set(strings_of(data))
 
 
 def test_buffers_stand_in_base64_in_a_page_and_apart_in_a_widget():
@@ -246,7 +345,7 @@ def test_a_profile_as_a_file_has_all_views_and_columns(tmp_path):
     data = data_of(text)
     assert [view["name"] for view in data["views"]] == ["op", "scope", "graph", "code", "layer"]
     assert {"peak_bytes", "float_ops", "device"} <= {
-        column["column"] for column in data["views"][0]["columns"]
+        data["columns"][place]["column"] for place, *_ in data["views"][0]["columns"]
     }
     assert not re.search(r"""(src|href)=|https?://|@import|url\(|fetch\(""", text)
 
@@ -255,7 +354,8 @@ def test_the_timeline_has_every_run_where_there_is_room():
     data = data_of(TIMED.op()._repr_mimebundle_()["text/html"])
 
     assert data["timeline"]["events"] == data["timeline"]["of"] == len(TIMED.events)
-    assert set(data["timeline"]["metrics"]) >= {"micros", "bytes", "run_count"}
+    assert data["timeline"]["own_ns"]
+    assert data["timeline"]["bins"] is None
     assert data_of(SMALL.op()._repr_mimebundle_()["text/html"])["timeline"] is None
 
 
@@ -268,7 +368,7 @@ def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
 
     kept = data["timeline"]["events"]
     assert 200 <= kept < 6000
-    assert data["timeline"]["metrics"] == {}
+    assert data["timeline"]["own_ns"] is None
     assert f"timeline {kept:,} of 6,000 op runs" in data["complete"]
 
 
@@ -280,6 +380,34 @@ def test_a_file_says_that_its_timeline_has_the_longest_runs(monkeypatch):
     assert described["timeline"]["events"] == 5
     runs = len(TIMED.events)
     assert described["complete"] == f"the timeline has the longest 5 of {runs:,} op runs."
+
+
+def test_many_runs_of_few_ops_have_sums_for_parts_of_the_time():
+    many = profile(
+        *(node(f"op{i % 7}", "A", micros=i, step=i // 700) for i in range(7000)), steps=10
+    )
+    many = replace(many, events=many.events.assign(start_ns=range(0, 7_000_000, 1000)))
+
+    data = data_of(page.output(many.op(), 130_000))
+
+    assert data["timeline"]["events"] < data["timeline"]["of"] == 7000
+    buffers = [b64decode(text) for text in data["buffers"]]
+    bins = data["timeline"]["bins"]
+    assert sum(unpack(bins["runs"], buffers)) == 7000
+    assert sum(unpack(bins["ns"], buffers)) == many.events["self_ns"].sum()
+
+
+def test_cells_are_shipped_whole_where_they_are_short():
+    cells = pd.DataFrame({"file": "In [3]", "line": [1, 2], "text": ["if True:", "    step()"]})
+    with_cells = replace(TRAINED, cells=cells)
+
+    data = data_of(with_cells.op()._repr_mimebundle_()["text/html"])
+    long = replace(with_cells, cells=cells.assign(text=["x", "y" * 200_000]))
+
+    buffers = [b64decode(text) for text in data["buffers"]]
+    texts = [strings_of(data)[int(code)] for code in unpack(data["cells"]["texts"], buffers)]
+    assert texts == ["if True:", "    step()"]
+    assert data_of(long.op()._repr_mimebundle_()["text/html"])["cells"] is None
 
 
 def test_too_little_room_for_a_view_gives_nothing():
@@ -315,6 +443,18 @@ def test_a_module_is_short_sets_no_markup_and_needs_nothing(file):
     assert max(map(len, text.splitlines())) <= 110
 
 
+def paths(view):
+    """Give the numbers of each row by its name and those above it."""
+    frame = view.frame
+    columns = [name for name in frame.columns if name.endswith(("micros", "bytes", "run_count"))]
+    found, above = {}, []
+    for place, parent in enumerate(frame.get("parent", pd.Series([-1] * len(frame)))):
+        above.append((above[parent] if parent >= 0 else "") + "\n" + frame["name"][place])
+        numbers = frame.iloc[place][columns].astype(float)
+        found[above[-1]] = numbers.astype(object).where(numbers.notna(), None).to_dict()
+    return found
+
+
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory):
     """The modules and their tests in a folder that Node takes for ES modules."""
@@ -335,14 +475,24 @@ def scripts(tmp_path_factory):
     }
     (folder / "memory_numbers.json").write_text(json.dumps(of_memory))
     view = TIMED.scope(select="micros,bytes,occurrence,op_types")
-    later = replace(TIMED, events=TIMED.events[3:].reset_index(drop=True))
-    frames = {name: later.view(name).frame for name in ("op", "scope", "graph")}
-    expected = {
-        name: dict(zip(frame["name"], frame.get("total_micros", frame["micros"]), strict=True))
-        for name, frame in frames.items()
-    }
-    (folder / "later.json").write_text(json.dumps(expected))
     (folder / "scope.json").write_text(whole(view, all_views(view)).to_json())
+    trained = TRAINED.scope()
+    for name, most in (("whole", 200_000), ("binned", 2)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(payload_module, "MOST_TIMED", most)
+            made = whole(trained, all_views(trained)).to_json()
+        (folder / f"{name}.json").write_text(made)
+    second = TRAINED.steps["start_micros"].iloc[1]
+    later = TRAINED.events[TRAINED.events["start_ns"] >= 1000 * second].reset_index(drop=True)
+    expected = {
+        name: {
+            "whole": paths(TRAINED.view(name)),
+            "later": paths(replace(TRAINED, events=later).view(name)),
+            "average": paths(TRAINED.view(name, step=-1)),
+        }
+        for name in VIEWS
+    }
+    (folder / "expected.json").write_text(json.dumps({"second": second, **expected}))
     return folder
 
 

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import weakref
+from dataclasses import replace
 
 import pytest
 from by_hand import node, profile
@@ -37,6 +38,40 @@ def test_the_selection_is_rows_of_the_frame_of_the_view_that_is_shown(view):
     assert explorer.time_range == (1, 2.5)
     assert list(explorer.selection["name"]) == ["MatMul", "Sum"]
     assert explorer.line == "%tfprof op"
+
+
+def test_per_step_the_selection_has_the_numbers_of_the_average():
+    steps = profile(
+        node("a/slow", "Slow", micros=6, step=0),
+        node("a/often", "Often", micros=4, step=0),
+        node("a/often", "Often", micros=4, step=1),
+        steps=2,
+    )
+    view = steps.scope()
+    explorer = view.explore()
+    row = list(view.frame["name"]).index("a/often")
+
+    explorer.chosen = {"view": 1, "per_step": True, "rows": [row], "line": "", "range": None}
+
+    assert explorer.view.options.step == -1
+    assert explorer.selection[["name", "micros"]].to_numpy().tolist() == [["a/often", 4.0]]
+    assert list(view.frame["name"]) != list(explorer.view.frame["name"])
+    explorer.close()
+
+
+def test_the_kernel_says_how_often_each_kind_of_op_ran_in_a_stretch_of_time(monkeypatch):
+    timed = replace(SMALL, events=SMALL.events.assign(start_ns=[1000, 2000, 3000]))
+    explorer = timed.scope().explore()
+    sent = []
+    monkeypatch.setattr(explorer, "send", sent.append)
+
+    explorer._hear(explorer, {"range": [2, 3]}, [])
+
+    names = [timed.nodes["name"][node] for node in timed.events["node"]]
+    ran = dict(zip(names, sent[0]["events"], strict=True))
+    assert ran == {"dense/MatMul": 0, "dense/BiasAdd": 1, "loss": 0}
+    assert sum(sent[0]["ns"]) == 2000
+    explorer.close()
 
 
 def test_a_view_has_one_explorer_until_it_is_closed(view):

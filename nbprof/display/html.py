@@ -48,7 +48,7 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
     rows = list(tree_records(view, most))
     lines = [
         f'<div class="nbprof">{STYLE}',
-        f"<p><b>{escape(view.name)}</b>, {len(view.frame):,} rows · {escape(view.headline)}</p>",
+        f"<p><b>{escape(view.name)}</b>, {len(view.frame):,} rows{_behind(view.headline)}</p>",
         *(f"<p><small>note: {escape(note)}</small></p>" for note in view.notes),
         f'<div class="nbprof-rows" role="region" tabindex="0" aria-label="{view.name} view">',
         "<table><thead><tr>",
@@ -65,6 +65,10 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
             "<code>frame</code> has them all, <code>explore()</code> shows them.</p>"
         )
     return "\n".join([*lines, "</div>"])
+
+
+def _behind(headline: str) -> str:
+    return f" · {escape(headline)}" if headline else ""
 
 
 def _tree(view: "View", rows: list[dict[Any, Any]]) -> Iterator[str]:

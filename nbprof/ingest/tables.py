@@ -92,6 +92,20 @@ def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})
 
 
+def cell_table(frames: pd.DataFrame, cells: Mapping[str, str]) -> pd.DataFrame:
+    """List all lines of the cells that a frame is in."""
+    used = set(frames["file"])
+    files = {name: file for file, name in cells.items()}
+    rows = [
+        (name, number, text.rstrip("\n"))
+        for name, file in files.items()
+        if name in used
+        for number, text in enumerate(linecache.getlines(file), start=1)
+    ]
+    columns = pd.DataFrame(rows, columns=["file", "line", "text"])
+    return columns.astype({"file": object, "line": np.int64, "text": object})
+
+
 def shape_table(distinct: list[tuple[Dims | None, ...]]) -> pd.DataFrame:
     """Spell the distinct lists of shapes as tfprof does: `384x640`, or `unknown`."""
     return pd.DataFrame({"shapes": [tuple(map(_spell, dims)) for dims in distinct]}, dtype=object)

@@ -101,6 +101,7 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
         "inputs": lambda: tables.input_table(resolved, functions),
         "shapes": lambda: tables.shape_table(shaped().distinct),
         "frames": frames,
+        "cells": tables.cell_table(frames, capture.cells),
         "events": lazily(lambda: tables.with_shapes(events, shaped()), part=events),
         "allocations": lambda: tables.allocation_table(strings, node, allocations, origin_ns),
         "threads": tables.thread_table(space, lines.tolist(), clock.line),

@@ -107,7 +107,7 @@ def _rows(paths: list[Path]) -> tuple[list[Path], tree.Rows, tree.Rows]:
 def _watched(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path], list[int]]:
     """Give the members of a recorded cell, sorted by their lines, their paths and stacks."""
     unknown = np.zeros(len(profile.nodes), dtype=np.int64)
-    stack = profile.events["stack"].to_numpy(np.int64) + 1
+    stack = profile.costs["stack"].to_numpy(np.int64) + 1
     members, stack = members_by(profile, stack, unknown)
     stacks = (stack - 1).tolist()
     return members, [paths.get(number, NOT_KNOWN) for number in stacks], stacks
@@ -135,7 +135,7 @@ def _logged(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[P
     place = np.full(len(names), len(stacks), dtype=np.intp)
     chosen = np.array([*plain, *gradients], dtype=np.intp)
     place[chosen] = np.arange(len(chosen))
-    members = Members(chosen, place[profile.events["node"].to_numpy()])
+    members = Members(chosen, place[profile.costs["node"].to_numpy()])
     return members, of_member, stacks
 
 

@@ -35,6 +35,11 @@ class Labels:
         """The node of each member, and the row it belongs to."""
         return self._members.node, self._group
 
+    @property
+    def of_event(self) -> "Groups":
+        """The member that each event belongs to."""
+        return self._members.of_event
+
     def of(self, name: str) -> Callable[[int], Any]:
         """Give the function from a row's number to its label."""
         if name == "input_shapes":

@@ -26,7 +26,7 @@ def view(profile: "Profile", options: "ViewOptions") -> "View":
 
 def _layers(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     """Make the tree; a layer that has a backward pass has a row for each pass below its own."""
-    layers, events = profile.layers, profile.events
+    layers, events = profile.layers, profile.costs
     half = 2 * events["layer"].to_numpy(np.int64) + events["backward"].to_numpy()
     members, half = members_by(profile, half, 2 * profile.nodes["layer"].to_numpy(np.int64))
     variable = members.node > events["node"].max()

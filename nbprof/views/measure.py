@@ -50,7 +50,7 @@ def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Me
 
     A node that has no event, a variable, belongs to the row in `row_of_node`.
     """
-    node = profile.events["node"].to_numpy(np.int64)
+    node = profile.costs["node"].to_numpy(np.int64)
     width = max(len(profile.nodes), 1)
     pairs, of_event = _distinct(row * width + node)
     silent = np.flatnonzero(np.bincount(node, minlength=len(profile.nodes)) == 0)

@@ -12,7 +12,7 @@ from nbprof.views.accounting import matches, weights
 from nbprof.views.labels import Labels
 from nbprof.views.measure import Metrics, add_up, measure, nodes_as_members, weighted, whole
 from nbprof.views.notes import notes_for
-from nbprof.views.view import View
+from nbprof.views.view import Places, View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -59,7 +59,13 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
     frame = pd.DataFrame(data)
     notes = notes_for(profile, "op", columns)
     exact = profile.recording.tfprof
-    return View("op", frame, columns, options, profile.headline, notes, exact=exact)
+
+    def places() -> Places:
+        row = np.full(len(texts) + 1, -1, dtype=np.intp)
+        row[order[shown]] = np.arange(len(shown))
+        return Places(members.of_event, row[counted], row[counted] >= 0)
+
+    return View("op", frame, columns, options, profile.headline, notes, exact=exact, places=places)
 
 
 def _of_no_nodes(profile: "Profile", options: "ViewOptions") -> View:

@@ -19,7 +19,7 @@ from nbprof.options import EVERYTHING
 from nbprof.views.accounting import matches
 from nbprof.views.measure import whole
 from nbprof.views.notes import notes_for
-from nbprof.views.view import Lines, Origin, View
+from nbprof.views.view import Lines, Origin, Places, View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -95,12 +95,25 @@ def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> V
         shown.accounted,
         exact=profile.recording.tfprof,
         origin=_origin(tree, shown) if options.output.kind in ("timeline", "pprof") else None,
+        places=lambda: _places(tree, shown.rows),
     )
 
 
 def _origin(tree: Tree, shown: Layout) -> Origin:
     node, row = tree.labels.members
     return Origin(shown.rows, ends(tree.level), shown.total_micros, node, row, tree.lines)
+
+
+def _places(tree: Tree, shown: Rows) -> Places:
+    """Say in which row of the frame each member counts: its own, or the nearest shown above."""
+    place = np.full(len(tree.names) + 1, NONE, dtype=np.intp)  # the last entry is the root's
+    place[shown] = np.arange(len(shown))
+    own = place >= 0
+    for row in np.flatnonzero(~own).tolist():  # a parent stands before its children
+        place[row] = place[tree.parent[row]]
+    _, group = tree.labels.members
+    counts = group >= 0
+    return Places(tree.labels.of_event, np.where(counts, place[group], NONE), counts & own[group])
 
 
 def visiting_order(parent: Iterable[int]) -> tuple[list[int], list[int]]:

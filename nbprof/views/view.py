@@ -45,6 +45,18 @@ class Lines:
     """What each of the nodes or parts of nodes cost."""
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """In which row of a view each event of the profile counts."""
+
+    of_event: "npt.NDArray[np.intp]"
+    """The member that each event belongs to: a node, or a part of one."""
+    row: "npt.NDArray[np.intp]"
+    """The row of the frame that each member counts in; of a hidden one, the nearest above."""
+    own: "npt.NDArray[np.bool_]"
+    """Whether it counts as that row's own; else only in its total, or where the row is -1, not."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class View:
     """One way of looking at a profile; `frame` is the thing itself, the rest shows it."""
@@ -67,6 +79,8 @@ class View:
     """Of a tree that goes into a timeline or to pprof."""
     written: "tuple[Path, ...]" = ()
     """The files that `-output` asked for."""
+    places: "Callable[[], Places] | None" = None
+    """Says where the events count; None: a printed report."""
     profile: "Profile | None" = None
     """What it is a view of, for the explorer to show other views of; None: a printed report."""
 

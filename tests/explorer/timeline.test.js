@@ -1,54 +1,103 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { Data, fromBase64 } from "./data.js";
-import { Events, restrict } from "./timeline_data.js";
+import { buffersOf } from "./data.js";
+import { showSums } from "./kinds.js";
+import { Data } from "./payload.js";
+import { eventAt, eventBeside } from "./timeline_search.js";
 import { ViewState } from "./view_state.js";
 
-const payload = JSON.parse(readFileSync("scope.json", "utf-8"));
-const later = JSON.parse(readFileSync("later.json", "utf-8"));
-const buffers = payload.buffers.map(fromBase64);
-const data = new Data(payload, buffers);
-const events = new Events(payload.timeline, payload.strings, buffers);
-const place = (name) => payload.views.findIndex((view) => view.name === name);
+const read = (name) => JSON.parse(readFileSync(`${name}.json`, "utf-8"));
+const dataOf = (payload) => new Data(payload, buffersOf(payload.buffers));
+const { second, ...expected } = read("expected");
+const whole = dataOf(read("whole"));
+const binned = dataOf(read("binned"));
+const placeOf = (data, name) => data.views.findIndex((view) => view.name === name);
 
-for (const name of ["op", "scope", "graph"]) {
-  test(`the ${name} view of a stretch of time is what Python makes of its events`, () => {
-    const table = data.table(place(name));
-    assert.ok(events.addUpTo(table));
-    const ran = restrict(events, table, [3, Infinity]);
-    const column = table.column(table.tree ? "total_micros" : "micros");
-    for (let row = 0; row < table.rows; row++) {
-      const expected = later[name][table.nameOf(row)] ?? 0;
-      assert.ok(Math.abs(column.values[row] - expected) < 1e-6, table.nameOf(row));
-      if (!table.tree) assert.equal(Boolean(ran[row]), table.nameOf(row) in later[name]);
+function pathsOf(table) {
+  const paths = [];
+  for (let row = 0; row < table.rows; row++) {
+    paths.push(`${table.parent[row] < 0 ? "" : paths[table.parent[row]]}\n${table.nameOf(row)}`);
+  }
+  return paths;
+}
+
+function assertShows(table, ran, numbers) {
+  const paths = pathsOf(table);
+  let compared = 0;
+  paths.forEach((path, row) => {
+    assert.equal(Boolean(ran === null || ran[row]) || path === "\n_TFProfRoot" || isAbove(path, numbers), path in numbers, path);
+    for (const column of table.columns) {
+      const wanted = numbers[path]?.[column.key];
+      if (wanted === undefined || wanted === null) continue;
+      assert.ok(Math.abs(column.values[row] - wanted) < 1e-6, `${path} ${column.key}`);
+      compared++;
     }
-    restrict(events, table, null);
-    assert.equal(column.values, column.shipped);
+  });
+  assert.ok(compared > 5);
+}
+
+const isAbove = (path, numbers) => Object.keys(numbers).some((other) => other.startsWith(`${path}\n`));
+
+for (const name of ["op", "scope", "graph", "code", "layer"]) {
+  test(`the ${name} view of a stretch of time is what Python makes of its events`, () => {
+    for (const data of [whole, binned]) {
+      const table = data.table(placeOf(data, name));
+      assert.ok(data.kinds.addUpTo(table));
+      const range = data.events.snap([second - 0.4, 1e9]);
+      const ran = showSums(table, data.kinds.sums(table, data.events.amounts([second, range[1]])));
+      assertShows(table, ran, expected[name].later);
+      assert.equal(showSums(table, null), null);
+      assertShows(table, null, expected[name].whole);
+    }
+  });
+
+  test(`the ${name} view per step is Python's average`, () => {
+    const table = whole.table(placeOf(whole, name));
+    showSums(table, whole.kinds.sums(table, whole.kinds.all, true));
+    assertShows(table, null, expected[name].average);
+    showSums(table, null);
   });
 }
 
-test("a view that does not go by nodes stays as it is", () => {
-  const table = data.table(place("layer"));
-  assert.equal(restrict(events, table, [0, 3]), null);
-  assert.equal(table.columns[0].ranged, null);
+test("without all op runs a stretch of time begins and ends where a part of it does", () => {
+  assert.equal(whole.events.exact, true);
+  assert.deepEqual(whole.events.snap([0.2, 3.3]), [0.2, 3.3]);
+  assert.equal(binned.events.exact, false);
+  const [from, to] = binned.events.snap([second + 0.3, second + 0.4]);
+  assert.ok(binned.events.bins.edges.includes(from));
+  assert.ok(to > from);
 });
 
-test("a view of some rows only is not added up", () => {
-  const table = new Data(payload, buffers).table(place("op"));
-  table.nameCodes[0] = -1;
-  assert.equal(events.addUpTo(table), false);
+test("a view whose numbers the op runs do not add up to is not cut", () => {
+  const data = dataOf(read("whole"));
+  const table = data.table(placeOf(data, "op"));
+  table.kindRows.fill(0);
+  assert.equal(data.kinds.addUpTo(table), false);
 });
 
 test("the table shows the rows that ran, heaviest in that time first, and all of them again", () => {
-  const state = new ViewState(data.table(place("scope")));
+  const state = new ViewState(whole.table(placeOf(whole, "scope")));
   const before = [...state.rows];
-  state.setRange(restrict(events, state.table, [0, 3]));
+  const sums = whole.kinds.sums(state.table, whole.events.amounts([0, 1]));
+  state.setNumbers(showSums(state.table, sums), false);
   const names = [...state.rows].map((row) => state.table.nameOf(row));
   assert.deepEqual(names.slice(0, 2), ["_TFProfRoot", "dense"]);
-  assert.ok(!names.includes("head"));
-  const main = state.main;
-  assert.equal(main.whole, main.values[0]);
-  state.setRange(restrict(events, state.table, null));
+  assert.ok(!names.includes("loss"));
+  assert.equal(state.main.whole, state.main.values[0]);
+  state.setNumbers(showSums(state.table, null), true);
   assert.deepEqual([...state.rows], before);
+});
+
+test("keys lead from op run to op run, and a point finds the one there", () => {
+  const { events } = whole;
+  const first = eventBeside(events, -1, "ArrowRight", 0);
+  assert.equal(first, 0);
+  const next = eventBeside(events, first, "ArrowRight", 0);
+  assert.equal(next, 1);
+  assert.equal(events.lane[next], events.lane[first]);
+  assert.equal(eventBeside(events, next, "ArrowLeft", 0), first);
+  assert.equal(eventBeside(events, first, "ArrowUp", 0), -1);
+  assert.equal(eventAt(events, 0.5, events.lane[first], 1e-6), first);
+  assert.equal(eventAt(events, 1e9, events.lane[first], 1e-6), -1);
 });

@@ -1,20 +1,21 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { Data, fromBase64, numbers } from "./data.js";
+import { buffersOf, numbers } from "./data.js";
 import { blockAt, layOut } from "./flame_layout.js";
+import { Data } from "./payload.js";
 import { asTable, magicLine } from "./texts.js";
 import { sorted } from "./tree.js";
 import { ViewState } from "./view_state.js";
 
 const payload = JSON.parse(readFileSync("scope.json", "utf-8"));
-const data = new Data(payload, payload.buffers.map(fromBase64));
+const data = new Data(payload, buffersOf(payload.buffers));
 const scope = () => new ViewState(data.table(data.first));
 const names = (state) => [...state.rows].map((row) => state.table.nameOf(row));
 
 test("a buffer may begin anywhere in a longer one", () => {
   const bytes = new Uint8Array([0, 1, 0, 0, 0, 2, 0, 0, 0]).subarray(1);
-  assert.deepEqual([...numbers({ buffer: 0, type: "i32", per: 1 }, [bytes])], [1, 2]);
+  assert.deepEqual([...numbers([0, "i32"], () => bytes)], [1, 2]);
 });
 
 test("the root and the way to where the time went are open at first", () => {

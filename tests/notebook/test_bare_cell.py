@@ -469,6 +469,13 @@ def test_ops_are_found_at_their_lines_also_in_helpers_of_earlier_cells(run):
     assert counted[3, f"In [{helper}]:2:helper"] == 3
     assert counted[1, f"In [{here}]:6:<module>"] == 1
     assert not any("interactiveshell" in name or "cell.py" in name for _, name in counted)
+    cells = eval(run("lines.profile.cells.values.tolist()").value)
+    assert [line for line in cells if line[0] == f"In [{helper}]"] == [
+        [f"In [{helper}]", 1, "def helper(x):"],
+        [f"In [{helper}]", 2, "    return tf.matmul(x, x)"],
+    ]
+    assert [f"In [{here}]", 4, "for _ in range(3):"] in cells
+    assert [file for file, *_ in cells].count(f"In [{here}]") == 6
 
 
 def test_the_last_profile_is_viewed_again_without_running_anything(run):

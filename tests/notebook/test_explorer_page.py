@@ -240,22 +240,34 @@ def test_the_flame_and_the_table_select_in_each_other(opened):
     assert "head: 2.00sec" in opened.page.locator(".nbx-tip").nth(1).inner_text()
 
 
-def test_a_stretch_of_time_restricts_the_table(opened):
+def drag(opened, begin, end):
+    """Choose a stretch of time, in pixels of the timeline."""
     box = opened.page.locator("canvas").first.bounding_box()
-    opened.page.mouse.move(box["x"] + 600, box["y"] + 25)
+    opened.page.mouse.move(box["x"] + begin, box["y"] + 25)
     opened.page.mouse.down()
-    opened.page.mouse.move(box["x"] + 1100, box["y"] + 25, steps=4)
+    opened.page.mouse.move(box["x"] + end, box["y"] + 25, steps=4)
     opened.page.mouse.up()
-    assert "the table shows what began from" in opened.page.locator(".nbx-flame").first.inner_text()
-    before = opened.names
 
-    opened.button("op").click()
-    restricted = opened.names
+
+def test_a_stretch_of_time_restricts_every_view_and_can_be_taken_back(opened):
+    views = ("op", "scope", "graph", "code", "layer")
+
+    def tables():
+        found = {}
+        for name in views:
+            opened.button(name).click()
+            found[name] = opened.grid.inner_text()
+        return found
+
+    before = tables()
+    drag(opened, 600, 1100)
+    within = tables()
+    said = opened.page.locator(".nbx-flame").first.inner_text()
     opened.button("Whole time").click()
-    assert opened.names == ["MatMul", "Many", "BiasAdd", "Norm", "Sum"]
-    assert restricted != opened.names
-    opened.button("scope").click()
-    assert opened.names != before
+
+    assert "the table shows what began from" in said
+    assert {name for name in views if within[name] != before[name]} == set(views)
+    assert tables() == before
 
 
 def test_the_timeline_zooms_and_moves_by_keys_and_wheel(opened):
@@ -264,7 +276,7 @@ def test_the_timeline_zooms_and_moves_by_keys_and_wheel(opened):
     before = canvas.screenshot()
     opened.page.keyboard.press("+")
     zoomed = canvas.screenshot()
-    opened.page.keyboard.press("ArrowRight")
+    opened.page.keyboard.press("Shift+ArrowRight")
     moved = canvas.screenshot()
     opened.page.keyboard.press("Home")
 
@@ -275,10 +287,68 @@ def test_the_timeline_zooms_and_moves_by_keys_and_wheel(opened):
     opened.page.mouse.wheel(0, -100)
     opened.page.wait_for_timeout(100)
     assert canvas.screenshot() != before
-    opened.page.keyboard.press("Enter")
+    opened.page.keyboard.press("r")
     assert opened.button("Whole time").is_visible()
     opened.page.keyboard.press("Escape")
     assert not opened.button("Whole time").is_visible()
+
+
+def test_keys_lead_to_an_op_run_in_the_timeline_and_select_it(opened):
+    canvas = opened.page.locator("canvas").first
+    canvas.focus()
+    plain = canvas.screenshot()
+    opened.page.keyboard.press("ArrowRight")
+    told = opened.page.locator(".nbx-tip").first
+    assert told.inner_text().startswith("dense/MatMul (MatMul): ")
+    assert told.get_attribute("aria-live") == "polite"
+    marked = canvas.screenshot()
+    assert marked != plain
+    for _ in range(3):
+        opened.page.keyboard.press("ArrowRight")
+    assert told.inner_text().startswith("dense/BiasAdd (BiasAdd): ")
+    opened.page.keyboard.press("Enter")
+
+    assert opened.active().strip() == "BiasAdd"
+    assert opened.status.endswith("1 selected")
+    assert canvas.screenshot() != marked  # what is not selected is pale
+    opened.page.keyboard.press("Escape")
+    assert told.inner_text().startswith("drag to choose")
+
+
+def test_keys_lead_through_the_flame_zoom_and_come_back(opened):
+    opened.page.locator("canvas").nth(1).focus()
+    told = opened.page.locator(".nbx-tip").nth(1)
+    for key, name in [
+        ("ArrowDown", "_TFProfRoot"),
+        ("ArrowDown", "head"),
+        ("ArrowRight", "many"),
+        ("ArrowLeft", "head"),
+        ("ArrowDown", "head/MatMul"),
+        ("ArrowUp", "head"),
+    ]:
+        opened.page.keyboard.press(key)
+        assert told.inner_text().startswith(f"{name}: "), key
+
+    opened.page.keyboard.press("Enter")
+    crumbs = opened.page.locator(".nbx-crumbs button")
+    assert crumbs.all_inner_texts() == ["_TFProfRoot", "head"]
+    assert opened.active().strip("▾▸ ") == "head"
+    opened.page.keyboard.press("Escape")
+    assert crumbs.count() == 0
+    assert told.inner_text().startswith("head: ")
+
+
+def test_blocks_are_coloured_by_what_they_do_and_the_legend_says_what(opened):
+    timeline, flame = (opened.page.locator(".nbx-flame").nth(place) for place in (0, 1))
+    assert "matrix work" in timeline.locator(".nbx-legend").inner_text()
+    assert "matrix work" in flame.locator(".nbx-legend").inner_text()
+    pictures = set()
+    for name in ("op family", "own share", "part", "device"):
+        flame.get_by_label("Colour").select_option(name)
+        pictures.add(flame.locator("canvas").screenshot())
+    assert len(pictures) >= 3
+    timeline.get_by_label("Colour").select_option("device")
+    assert "CPU:0" in timeline.locator(".nbx-legend").inner_text()
 
 
 def test_a_line_of_the_source_selects_what_it_ran(opened):

@@ -21,6 +21,11 @@ for _ in range(7):
 ASK = """explorer = live.explore()
 print(explorer.line, explorer.time_range)
 explorer.selection[["name", "run_count"]]"""
+FEW_RUNS = """import nbprof.display.explorer.payload as payload
+most, payload.MOST_TIMED = payload.MOST_TIMED, 3
+few = live.profile.scope().explore()
+payload.MOST_TIMED = most
+few"""
 CURVE = "import nbprof\ncurve = nbprof.last().process_memory().explore()\ncurve"
 MANY_ROWS = f"""import gc, sys, weakref
 sys.path.append({str(TOP / "tests" / "benchmarks")!r})
@@ -237,6 +242,22 @@ def test_the_widget_tells_python_what_is_selected(app, keep):
     live.row("MatMul").locator(".nbx-name").click()
     app.run(ASKED)
     outputs.filter(has_text="None").wait_for(timeout=60_000)
+
+
+def test_the_kernel_adds_up_a_stretch_of_time_for_a_browser_that_has_few_runs(app):
+    app.write(ASKED, FEW_RUNS)
+    app.run(ASKED)
+    live = app.explorer(ASKED)
+    live.button("Timeline").click()
+    live.root.locator("canvas").first.focus()
+
+    app.page.keyboard.press("r")
+
+    told = live.root.locator(".nbx-flame .nbx-status", has_text="the table shows what began")
+    told.wait_for(timeout=60_000)
+    assert "whole parts" not in told.inner_text()
+    app.write(ASKED, ASK)
+    app.run(ASKED)
 
 
 def test_the_curve_of_memory_is_gone_through_with_keys_and_tells_python(app):

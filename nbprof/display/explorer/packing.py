@@ -6,7 +6,6 @@ Numbers become the smallest type that loses nothing; `js/data.js` reads what is 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,9 @@ from nbprof.display.text import title
 from nbprof.units import format_bytes, format_count, format_micros
 
 if TYPE_CHECKING:
+    from nbprof._profile import Profile
     from nbprof.columns import Column
+    from nbprof.display.explorer.kinds import Kinds
     from nbprof.views.view import View
 
 UNITS = {format_micros: "micros", format_bytes: "bytes", format_count: "count"}
@@ -28,11 +29,16 @@ WHOLE_TYPES = {"i8": 8, "i16": 16, "i32": 32}
 NANOSECONDS = 1000
 """Times are whole in these parts of a microsecond."""
 CLOSE = 1e-12
+EXACT = 2.0**53
+"""Up to here, floats are exact whole numbers."""
 LABELS = ("source", "kind", "shape")
 """Texts that tree views have without being asked."""
 MAX_SHAPES = 8
 
-Floats = npt.NDArray[np.float64]
+Packed = list[Any]
+"""A column: its buffer, its type, of what it counts parts, and perhaps `SUMS`."""
+SUMS = "sums"
+"""Each number is what is to be added to the one before."""
 
 
 @dataclass
@@ -41,61 +47,94 @@ class Store:
 
     buffers: list[bytes] = field(default_factory=list)
     strings: list[str] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    """Of each string what differs from the one before."""
+    alike: list[int] = field(default_factory=list)
+    """And how many letters do not."""
     size: int = 0
-    """So many letters they take in a page."""
+    """So many letters all this takes in a page."""
     _places: dict[bytes, int] = field(default_factory=dict)
     _codes: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> "Store":
         """Give one that grows without this one."""
-        lists = list(self.buffers), list(self.strings)
-        return Store(*lists, self.size, dict(self._places), dict(self._codes))
+        return Store(
+            list(self.buffers),
+            list(self.strings),
+            list(self.ends),
+            list(self.alike),
+            self.size,
+            dict(self._places),
+            dict(self._codes),
+        )
 
     def become(self, other: "Store") -> None:
         """Take over what another has."""
-        self.buffers, self.strings, self.size = other.buffers, other.strings, other.size
-        self._places, self._codes = other._places, other._codes
+        vars(self).update(vars(other))
 
-    def numbers(self, values: npt.ArrayLike) -> dict[str, Any]:
+    def numbers(self, values: npt.ArrayLike) -> Packed:
         """Keep a column of numbers; say where, in which type, and of what it counts parts."""
         given = np.asarray(values)
-        kind = _smallest(given) if given.dtype.kind in "iu" else None
-        if kind:
-            return self._keep(given, kind, 1)
+        if given.dtype.kind in "iu":
+            return self._whole(given, 1)
         column = given.astype(np.float64, copy=False)
         known = ~np.isnan(column)
         for per in (1, NANOSECONDS):
             with np.errstate(over="ignore", invalid="ignore"):
                 whole = np.rint(column * per)
                 lost = np.abs(whole / per - column) > CLOSE * np.abs(column)
-            if not lost.any():
-                kind = _smallest(whole[known])
-                if kind:
-                    missing = -(2 ** (WHOLE_TYPES[kind] - 1))
-                    return self._keep(np.where(known, whole, missing), kind, per)
-        return {"buffer": self._place(column.astype("<f8").tobytes()), "type": "f64", "per": 1}
+            if not lost.any() and np.abs(whole[known]).max(initial=0) < EXACT:
+                return self._whole(whole, per, known)
+        return self._keep(column.astype("<f8"), "f64", 1)
 
-    def times(self, ns: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """Keep times as µs, exact, or rounded where the exact ones would take twice the room."""
-        kind = _smallest(ns)
-        return self._keep(ns, kind, NANOSECONDS) if kind else self.numbers((ns + 500) // 1000)
+    def times(self, ns: npt.NDArray[np.int64], ordered: bool = False) -> Packed:
+        """Keep times as µs; of those in order what each is more than the one before."""
+        if ordered and len(ns) and ns[0] >= 0:
+            return [*self._whole(np.diff(ns, prepend=0), NANOSECONDS), SUMS]
+        return self._whole(ns, NANOSECONDS)
 
-    def texts(self, values: Iterable[str]) -> dict[str, Any]:
+    def texts(self, values: Iterable[str]) -> Packed:
         """Keep a column of texts as numbers of entries in the dictionary."""
         return self.numbers(self.codes(values))
 
     def codes(self, values: Iterable[str]) -> npt.NDArray[np.int64]:
         """Give the numbers of these texts in the dictionary, into which they go."""
+        texts = list(values)
         known = self._codes
-        codes = [known.setdefault(text, len(known)) for text in values]
-        new = list(islice(known, len(self.strings), None)) if len(known) > len(self.strings) else []
-        self.strings += new
-        self.size += len(to_json(new)) - 1 if new else 0
-        return np.array(codes, dtype=np.int64)
+        # Sorted, they begin like those before them.
+        new = sorted(set(texts).difference(known))
+        if new:
+            known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+            before = self.strings[-1] if self.strings else ""
+            alike = list(map(_alike, [before, *new], new))
+            ends = [text[same:] for text, same in zip(new, alike, strict=True)]
+            self.size += len(to_json(ends)) + 3 * len(new)
+            self.strings += new
+            self.alike += alike
+            self.ends += ends
+        return np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
 
-    def _keep(self, column: npt.NDArray[Any], kind: str, per: int) -> dict[str, Any]:
-        data = column.astype(f"<i{WHOLE_TYPES[kind] // 8}").tobytes()
-        return {"buffer": self._place(data), "type": kind, "per": per}
+    def _whole(
+        self, whole: npt.NDArray[Any], per: int, known: npt.NDArray[np.bool_] | None = None
+    ) -> Packed:
+        """Keep whole numbers in the type that takes the least room."""
+        there = whole if known is None else whole[known]
+        largest = max(there.max(initial=0), -there.min(initial=0))
+        fixed = [kind for kind, bits in WHOLE_TYPES.items() if largest < 2 ** (bits - 1)]
+        if fixed[:1] != ["i8"] and there.min(initial=0) >= 0:
+            shifted = (whole if known is None else np.where(known, whole, -1)).astype(np.int64) + 1
+            data = _groups_of_7_bits(shifted)
+            if not fixed or len(data) < WHOLE_TYPES[fixed[0]] // 8 * len(whole):
+                return _packed(self._place(data), "var", per)
+        if not fixed:
+            floats = whole if known is None else np.where(known, whole, np.nan)
+            return self._keep(floats.astype("<f8") / per, "f64", 1)
+        missing = -(2 ** (WHOLE_TYPES[fixed[0]] - 1))
+        filled = whole if known is None else np.where(known, whole, missing)
+        return self._keep(filled.astype(f"<i{WHOLE_TYPES[fixed[0]] // 8}"), fixed[0], per)
+
+    def _keep(self, column: npt.NDArray[Any], kind: str, per: int) -> Packed:
+        return _packed(self._place(column.tobytes()), kind, per)
 
     def _place(self, data: bytes) -> int:
         place = self._places.setdefault(data, len(self.buffers))
@@ -103,6 +142,36 @@ class Store:
             self.buffers.append(data)
             self.size += 4 * ((len(data) + 2) // 3) + len('"",')
         return place
+
+
+def _packed(buffer: int, kind: str, per: int) -> Packed:
+    return [buffer, kind] if per == 1 else [buffer, kind, per]
+
+
+def _groups_of_7_bits(values: npt.NDArray[np.int64]) -> bytes:
+    """Write numbers from 0 with the lowest bits first; the highest bit says that more follow."""
+    count = np.searchsorted(2 ** np.arange(7, 63, 7, dtype=np.int64), values, side="right") + 1
+    place = np.cumsum(count) - count
+    written = np.zeros(int(count.sum()), dtype=np.uint8)
+    for group in range(int(count.max(initial=0))):
+        more = count > group + 1
+        here = more | (count == group + 1)
+        bits = (values[here] >> (7 * group)) & 127
+        written[place[here] + group] = bits | (more[here] * 128)
+    return written.tobytes()
+
+
+def _alike(one: str, other: str) -> int:
+    """Count the letters at the beginning of two texts that are the same."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    # JavaScript counts some letters as two.
+    return low if one[:low].isascii() else 0
 
 
 def to_json(described: Any) -> str:
@@ -114,15 +183,15 @@ def to_json(described: Any) -> str:
     return text
 
 
-def _smallest(whole: npt.NDArray[Any]) -> str | None:
-    largest = max(whole.max(initial=0), -whole.min(initial=0))
-    return next((kind for kind, bits in WHOLE_TYPES.items() if largest < 2 ** (bits - 1)), None)
-
-
-def pack(view: "View", store: Store, rows: npt.NDArray[np.intp] | None = None) -> dict[str, Any]:
+def pack(
+    view: "View",
+    store: Store,
+    rows: npt.NDArray[np.intp] | None = None,
+    kinds: "Kinds | None" = None,
+) -> dict[str, Any]:
     """Put a view's columns into the store and describe them; `rows` are those to take, in order.
 
-    Of a tree, the row above each taken one must be among them.
+    Of a tree, the row above each taken one must be among them. With `kinds` go their places.
     """
     chosen = np.arange(len(view.frame)) if rows is None else rows
     described: dict[str, Any] = {
@@ -148,9 +217,21 @@ def pack(view: "View", store: Store, rows: npt.NDArray[np.intp] | None = None) -
     for label in LABELS:
         if label in view.frame.columns:
             described[label] = store.texts(_texts(view.frame[label].iloc[chosen]))
+    if kinds is not None:
+        described["places"] = kinds.pack_places(view, chosen, store)
     if len(chosen) < len(view.frame):
         described["frame_rows"] = store.numbers(chosen)
-    return described
+    return {name: value for name, value in described.items() if value is not False}
+
+
+def pack_cells(profile: "Profile", store: Store) -> dict[str, Any]:
+    """Describe the source of the cells, line by line."""
+    cells = profile.cells
+    return {
+        "files": store.texts(_texts(cells["file"])),
+        "lines": store.numbers(cells["line"].to_numpy(np.int64)),
+        "texts": store.texts(_texts(cells["text"])),
+    }
 
 
 def _texts(values: Any) -> list[str]:

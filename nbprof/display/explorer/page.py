@@ -1,5 +1,6 @@
 """The explorer in HTML: inside a notebook's output, and as a file of its own."""
 
+from dataclasses import replace
 from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING, BinaryIO
@@ -19,7 +20,7 @@ PLAIN_ROWS = 40
 """So many rows of a file are there without scripts, too."""
 FILE_STYLE = """
 :root{color-scheme:light dark}
-h1{font-size:15px;margin:0}
+h1{font-size:14px;margin:0 0 .4em;font-weight:400}
 body{background:Canvas;color:CanvasText}
 body{margin:0 auto;padding:12px 16px;max-width:1600px;font-family:system-ui,sans-serif;
  --nbx-height:calc(100vh - 14em)}
@@ -60,17 +61,26 @@ def write_view(view: "View", file: BinaryIO) -> None:
 
 def write_profile(profile: "Profile", file: BinaryIO) -> None:
     """Write a file with all views and columns of a profile."""
-    columns = tuple(name for name in COLUMNS if name not in NOT_IN_FILES)
+    brought = {name for column in COLUMNS.values() for name in column.brings}
+    columns = tuple(name for name in COLUMNS if name not in {*NOT_IN_FILES, *brought})
     view = profile.view("op", ViewOptions(select=columns))
     _write(view, whole(view, all_views(view)), file)
 
 
 def _write(view: "View", payload: Payload, file: BinaryIO) -> None:
-    explorer = _explorer(html.report(view, PLAIN_ROWS), payload)
+    # The heading says what was profiled; the explorer need not.
+    bare = Payload({**payload.described, "headline": ""}, payload.buffers)
+    explorer = _explorer(html.report(replace(view, headline=""), PLAIN_ROWS), bare)
     text = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(view.headline)}</title><style>{FILE_STYLE}</style></head>\n"
-        f"<body><main><h1>nbprof</h1>\n{explorer}\n</main></body></html>\n"
+        f"<body><main><h1>{_heading(view.headline)}</h1>\n{explorer}\n</main></body></html>\n"
     )
     file.write(text.encode("utf-8", "replace"))
+
+
+def _heading(headline: str) -> str:
+    """Make what was profiled bold, and the rest not."""
+    what, dot, rest = headline.partition(" · ")
+    return f"<b>{escape(what)}</b>{dot}{escape(rest)}"

@@ -6,7 +6,7 @@ import anywidget
 import traitlets
 
 from nbprof.display import html
-from nbprof.display.explorer.payload import all_views, whole
+from nbprof.display.explorer.payload import all_views, average_of, same_rows, timeline_of, whole
 from nbprof.display.explorer.script import script, style
 
 if TYPE_CHECKING:
@@ -31,10 +31,12 @@ class Explorer(anywidget.AnyWidget):
     buffers = traitlets.List(traitlets.Bytes()).tag(sync=True)
     """The columns that it points into."""
     chosen = traitlets.Dict().tag(sync=True)
-    """What the browser tells: the place of the `view` that is shown, `rows`, `line`, `range`."""
+    """What the browser tells: the place of the `view` that is shown, whether `per_step`, the `rows`
+    that are selected, the `line` and the `range`."""
 
     def __init__(self, view: "View", **settings: Any) -> None:
         self._views = all_views(view)
+        self._timeline = timeline_of(view)
         payload = whole(view, self._views, ("flame",))
         super().__init__(
             data=payload.to_json(buffers=False),
@@ -43,18 +45,30 @@ class Explorer(anywidget.AnyWidget):
             **settings,
         )
         self._first: View | None = view
+        self.on_msg(self._hear)
         _open.append(self)
+
+    def _hear(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        """Answer how often each kind of op ran in a stretch of time."""
+        if self._timeline is not None and "range" in content:
+            events, ns = self._timeline.runs_between(*content["range"])
+            self.send({**content, "events": events.tolist(), "ns": ns.tolist()})
 
     @property
     def view(self) -> "View":
         """The view that is shown."""
-        shown: View = self._views[self.chosen["view"]]
-        return shown
+        shown = self._views[self.chosen["view"]]
+        return average_of(shown) if self.chosen.get("per_step") else shown
 
     @property
     def selection(self) -> Frame:
         """The selected rows of the frame of the view that is shown."""
-        return self.view.frame.iloc[self.chosen["rows"]]
+        shown = self._views[self.chosen["view"]]
+        rows = self.chosen["rows"]
+        if self.chosen.get("per_step"):
+            average = average_of(shown)
+            return average.frame.iloc[same_rows(shown, rows, average)]
+        return shown.frame.iloc[rows]
 
     @property
     def time_range(self) -> tuple[float, float] | None:
@@ -74,7 +88,7 @@ class Explorer(anywidget.AnyWidget):
             self.data, self.buffers = "", []
             # The browser keeps what a model was before its last change: this is one more.
             self.chosen = {"view": 0, "rows": [], "line": "", "range": None}
-            self._views, self._first = [], None
+            self._views, self._first, self._timeline = [], None, None
         super().close()
 
     def __repr__(self) -> str:

@@ -1,134 +1,144 @@
-/** Colours of the flame: each says something, and the legend says what. Letters on them are dark. */
+/** Colours of the flame and the timeline: each says something, and the legend says what. */
 
 import { element } from "./dom.js";
+import { byFamily, byText, FAMILY_CATEGORIES, familyOf, mostOf, SEVERAL } from "./families.js";
+import { heat, kindColour, MIXED, OTHER } from "./palette.js";
 
 /** @typedef {import("./data.js").Table} Table */
 /** @typedef {import("./data.js").Column} Column */
+/** @typedef {import("./kinds.js").Kinds} Kinds */
+/** @typedef {import("./families.js").Category} Category */
+/** @typedef {import("./families.js").Division} Division */
 /**
+ * @typedef {{colour: (row: number) => string, legend: Category[]}} Paint
  * @typedef {object} Colouring
  * @property {string} name
- * @property {(table: Table) => boolean} applies
- * @property {(table: Table, column: Column) => (row: number) => string} paint
- * @property {(table: Table) => [string, string][]} legend
+ * @property {(table: Table, kinds: Kinds | null) => boolean} applies
+ * @property {(table: Table, column: Column, kinds: Kinds | null) => Paint | null} paint
  */
-
-/** Of these, colour-blind people tell the neighbours apart. */
-const PALETTE = ["#8ec5e8", "#f0c26b", "#8fd0b3", "#e8a3c8", "#e9e17f", "#f0a07a", "#b9b4e6", "#c9c9c9"];
-const FOLDED = "#e3ddd2";
-
-/** @param {number} part from 0 to 1 */
-function heat(part) {
-  const light = 86 - 24 * Math.min(Math.max(part, 0), 1);
-  return `hsl(${44 - 28 * part} 92% ${light}%)`;
-}
-
-/** @param {number} place */
-export function kindColour(place) {
-  return PALETTE[Math.min(place, PALETTE.length - 1)];
-}
 
 /**
- * Give every row the number of the part of the tree that it is in, and those parts' rows.
- * @param {Table} table
+ * @param {(kinds: Kinds) => Division} divide
+ * @returns {(kinds: Kinds) => Division} the same, which does it once
  */
-function parts(table) {
-  const top = table.tree ? 1 : 0;
-  /** @type {number[]} */
-  const rows = [];
-  const part = new Int32Array(table.rows).fill(-1);
-  for (let row = 0; row < table.rows; row++) {
-    if (table.depth[row] === top) {
-      part[row] = rows.length;
-      rows.push(row);
-    } else if (table.depth[row] > top) part[row] = part[table.parent[row]];
-  }
-  return { part, rows };
-}
-
-/**
- * @param {string} name
- * @param {string} key
- * @returns {Colouring}
- */
-function byLabel(name, key) {
-  /** @type {(table: Table) => Map<number, number>} */
-  const places = (table) => {
-    /** @type {Map<number, number>} */
-    const found = new Map();
-    for (const code of table.column(key)?.values ?? []) {
-      if (table.strings[code] && !found.has(code)) found.set(code, found.size);
-    }
+function once(divide) {
+  /** @type {WeakMap<Kinds, Division>} */
+  const known = new WeakMap();
+  return (kinds) => {
+    const found = known.get(kinds) ?? divide(kinds);
+    known.set(kinds, found);
     return found;
   };
-  return {
-    name,
-    applies: (table) => table.column(key) !== undefined,
-    paint: (table) => {
-      const found = places(table);
-      const codes = table.column(key)?.values;
-      return (row) => {
-        const place = codes && found.get(codes[row]);
-        return place === undefined ? FOLDED : kindColour(place);
-      };
-    },
-    legend: (table) => {
-      const texts = [...places(table).keys()].map((code) => table.strings[code]);
-      return named(texts);
-    },
-  };
 }
 
-/**
- * @param {string[]} texts
- * @returns {[string, string][]}
- */
-export function named(texts) {
-  const most = PALETTE.length - 1;
-  /** @type {[string, string][]} */
-  const shown = texts.slice(0, most).map((text, place) => [kindColour(place), text]);
-  if (texts.length > most) shown.push([kindColour(most), `${texts.length - most} others`]);
-  return shown;
-}
-
-/** @type {Colouring[]} */
-export const COLOURINGS = [
-  {
-    name: "own share",
-    applies: (table) => table.tree,
-    paint: (table, column) => {
-      const own = table.column(column.metric)?.values;
-      return (row) => {
-        const part = own && column.values[row] > 0 ? own[row] / column.values[row] : 0;
-        return heat(Number.isNaN(part) ? 0 : part);
-      };
-    },
-    legend: () => [
-      [heat(0), "all of it is in the rows below"],
-      [heat(0.5), "half"],
-      [heat(1), "all of it is the row's own"],
-    ],
-  },
-  {
-    name: "part",
-    applies: () => true,
-    paint: (table) => {
-      const { part } = parts(table);
-      return (row) => (part[row] < 0 ? FOLDED : kindColour(part[row]));
-    },
-    legend: (table) => named(parts(table).rows.map((row) => table.shortName(row))),
-  },
-  byLabel("device", "device"),
-  byLabel("op types", "op_types"),
+/** Ways to tell op runs apart. */
+/** @type {{name: string, divide: (kinds: Kinds) => Division}[]} */
+export const DIVISIONS = [
+  { name: "op family", divide: once(byFamily) },
+  { name: "op type", divide: once((kinds) => byText(kinds, kinds.types)) },
+  { name: "device", divide: once((kinds) => byText(kinds, kinds.devices)) },
 ];
 
 /**
- * @param {[string, string][]} colours and what they mean
+ * Colour rows by what most of their time went into.
+ * @param {string} name
+ * @param {(kinds: Kinds) => Division} divide
+ * @returns {Colouring}
+ */
+function byMost(name, divide) {
+  return {
+    name,
+    applies: (table, kinds) => kinds !== null && table.kindRows !== null,
+    paint: (table, _, kinds) => {
+      const division = kinds && divide(kinds);
+      const most = kinds && division && mostOf(table, kinds, division);
+      if (!most || !division) return null;
+      const categories = [...division.categories, SEVERAL];
+      const used = new Set(most);
+      return {
+        colour: (row) => categories[most[row]].colour,
+        legend: categories.filter((_, place) => used.has(place)),
+      };
+    },
+  };
+}
+
+/** Without kinds, the types may stand in a column, and in the op view they are the names. */
+/** @type {Colouring} */
+const byTypesOfRows = {
+  name: "op family",
+  applies: (table) => table.name === "op" || table.column("op_types") !== undefined,
+  paint: (table) => {
+    const codes = table.name === "op" ? table.nameCodes : table.column("op_types")?.values;
+    if (!codes) return null;
+    /** @type {(row: number) => number} */
+    const of = (row) => {
+      const found = new Set(table.strings[codes[row]].split("|").map(familyOf));
+      found.delete(FAMILY_CATEGORIES.length - 1);
+      return found.size === 1 ? [...found][0] : FAMILY_CATEGORIES.length - 1;
+    };
+    return { colour: (row) => FAMILY_CATEGORIES[of(row)].colour, legend: FAMILY_CATEGORIES };
+  },
+};
+
+/** @type {Colouring} */
+const ownShare = {
+  name: "own share",
+  applies: (table) => table.tree,
+  paint: (table, column) => {
+    const own = table.column(column.metric)?.values;
+    return {
+      colour: (row) => {
+        const part = own && column.values[row] > 0 ? own[row] / column.values[row] : 0;
+        return heat(Number.isNaN(part) ? 0 : part);
+      },
+      legend: [
+        { colour: heat(0), name: "all of it is in the rows below" },
+        { colour: heat(0.5), name: "half" },
+        { colour: heat(1), name: "all of it is the row's own" },
+      ],
+    };
+  },
+};
+
+/** Each part of the tree below the root has its own colour. */
+/** @type {Colouring} */
+const byPart = {
+  name: "part",
+  applies: () => true,
+  paint: (table) => {
+    const top = table.tree ? 1 : 0;
+    /** @type {number[]} */
+    const rows = [];
+    const part = new Int32Array(table.rows).fill(-1);
+    for (let row = 0; row < table.rows; row++) {
+      if (table.depth[row] === top) part[row] = rows.push(row) - 1;
+      else if (table.depth[row] > top) part[row] = part[table.parent[row]];
+    }
+    const named = rows.filter((_, place) => kindColour(place) !== OTHER);
+    const legend = named.map((row, place) => ({ name: table.shortName(row), colour: kindColour(place) }));
+    const more = rows.length - named.length;
+    if (more) legend.push({ name: `${more} others`, colour: OTHER });
+    return { colour: (row) => (part[row] < 0 ? MIXED : kindColour(part[row])), legend };
+  },
+};
+
+/** @type {Colouring[]} */
+export const COLOURINGS = [
+  ...DIVISIONS.filter(({ name }) => name !== "op type").map(({ name, divide }) => byMost(name, divide)),
+  byTypesOfRows,
+  ownShare,
+  byPart,
+];
+
+/**
+ * @param {Category[]} categories
  * @returns {HTMLElement[]}
  */
-export function swatches(colours) {
-  return colours.map(([colour, text]) => {
+export function swatches(categories) {
+  return categories.map(({ colour, name }) => {
     const patch = element("i", { "aria-hidden": "true" });
     patch.style.background = colour;
-    return element("span", {}, patch, text);
+    return element("span", {}, patch, name);
   });
 }

@@ -1,17 +1,26 @@
 /**
  * What Python packed, as columns: `packing.py` writes what is read here.
  *
- * @typedef {{buffer: number, type: "i8" | "i16" | "i32" | "f64", per: number}} Packed
+ * @typedef {[buffer: number, type: "i8" | "i16" | "i32" | "f64" | "var", per?: number,
+ *   sums?: "sums"]} Packed
+ * @typedef {(place: number) => Uint8Array} Buffers
+ * @typedef {{values: Float64Array, whole: number | null}} Ranged
  * @typedef {"total" | "self" | "label"} Role
  * @typedef {{column: string, key: string, metric?: string, title: string, role: Role,
- *   unit: string, whole?: number | null, brought: boolean, data: Packed}} PackedColumn
- * @typedef {{name: string, rows: number, of: number, tree: boolean, short: boolean,
- *   per_step: boolean, names: Packed, parent?: Packed, source?: Packed, kind?: Packed,
+ *   unit: string, brought: boolean}} Described
+ * @typedef {[number, number | null, Packed]} PackedColumn what it has in common with those of
+ *   other views, what 100 % is, and the values
+ * @typedef {{row: Packed, steps?: Packed}} PackedPlaces
+ * @typedef {{name: string, rows: number, of: number, tree?: boolean, short?: boolean,
+ *   per_step?: boolean, names: Packed, parent?: Packed, source?: Packed, kind?: Packed,
  *   shape?: Packed, frame_rows?: Packed, columns: PackedColumn[],
- *   options: Record<string, string>}} PackedView
+ *   places?: PackedPlaces | null, options: Record<string, string>}} PackedView
  * @typedef {{headline: string, notes: string[], left_out: string[], strings: string[],
- *   views: PackedView[], first: number, buffers: string[], open: string[], complete: string,
- *   help: Record<string, string>,
+ *   columns: Described[],
+ *   alike: Packed, views: PackedView[], first: number, buffers: string[], open: string[],
+ *   complete: string, help: Record<string, string>,
+ *   kinds: import("./kinds.js").PackedKinds | null,
+ *   cells: {files: Packed, lines: Packed, texts: Packed} | null,
  *   timeline: import("./timeline_data.js").PackedTimeline | null}} Payload
  */
 
@@ -24,6 +33,8 @@ const MISSING = { i8: -128, i16: -32768, i32: -2147483648, f64: NaN };
  * @returns {Uint8Array}
  */
 export function fromBase64(text) {
+  const array = /** @type {{fromBase64?: (text: string) => Uint8Array}} */ (Uint8Array);
+  if (array.fromBase64) return array.fromBase64(text);
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
@@ -31,57 +42,128 @@ export function fromBase64(text) {
 }
 
 /**
- * Read a column of numbers; what is not known is NaN.
- * @param {Packed} packed
- * @param {Uint8Array[]} buffers
+ * Give the buffers of a page, each read when it is first looked at.
+ * @param {string[]} texts
+ * @returns {Buffers}
+ */
+export function buffersOf(texts) {
+  /** @type {Uint8Array[]} */
+  const read = [];
+  return (place) => (read[place] ??= fromBase64(texts[place]));
+}
+
+/**
+ * Read numbers of groups of 7 bits, the lowest first; 0 is what is not known, 1 is 0.
+ * @param {Uint8Array} bytes
+ * @param {number} per
  * @returns {Float64Array}
  */
-export function numbers(packed, buffers) {
-  const bytes = buffers[packed.buffer];
-  const ArrayType = ARRAYS[packed.type];
+function varied(bytes, per) {
+  let count = 0;
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] < 128) count++;
+  const values = new Float64Array(count);
+  for (let i = 0, at = 0; at < count; at++) {
+    let value = 0;
+    let factor = 1;
+    for (; bytes[i] >= 128; i++) {
+      value += (bytes[i] - 128) * factor;
+      factor *= 128;
+    }
+    value += bytes[i++] * factor;
+    values[at] = value ? (value - 1) / per : NaN;
+  }
+  return values;
+}
+
+/**
+ * @param {keyof typeof ARRAYS} type
+ * @param {Uint8Array} bytes
+ * @param {number} per
+ * @returns {Float64Array}
+ */
+function fixedWidth(type, bytes, per) {
+  const ArrayType = ARRAYS[type];
   // A view into a longer message may begin anywhere; a typed array may not.
   const aligned = bytes.byteOffset % ArrayType.BYTES_PER_ELEMENT ? bytes.slice() : bytes;
   const length = aligned.byteLength / ArrayType.BYTES_PER_ELEMENT;
   const memory = /** @type {ArrayBuffer} */ (aligned.buffer);
   const raw = new ArrayType(memory, aligned.byteOffset, length);
   if (raw instanceof Float64Array) return raw;
-  const missing = MISSING[packed.type];
+  const missing = MISSING[type];
   const values = new Float64Array(length);
-  for (let i = 0; i < length; i++) values[i] = raw[i] === missing ? NaN : raw[i] / packed.per;
+  for (let i = 0; i < length; i++) values[i] = raw[i] === missing ? NaN : raw[i] / per;
   return values;
+}
+
+/**
+ * Read a column of numbers; what is not known is NaN.
+ * @param {Packed} packed
+ * @param {Buffers} buffers
+ * @returns {Float64Array}
+ */
+export function numbers([place, type, per = 1, sums], buffers) {
+  const bytes = buffers(place);
+  const parts = sums ? 1 : per;
+  const values = type === "var" ? varied(bytes, parts) : fixedWidth(type, bytes, parts);
+  if (!sums) return values;
+  // Each is what is to be added to the one before; parts are whole only before they are divided.
+  let sum = 0;
+  return values.map((more) => (sum += more) / per);
+}
+
+/**
+ * Put the texts together again: each begins like the one before.
+ * @param {string[]} joined the letter between them, if there is one, and the ends of the texts
+ * @param {Float64Array} alike how many letters
+ * @returns {string[]}
+ */
+export function textsOf([letter, ...ends], alike) {
+  const texts = letter && alike.length ? ends[0].split(letter) : ends;
+  let before = "";
+  for (let at = 0; at < alike.length; at++) {
+    const same = alike[at];
+    texts[at] = before = same ? before.slice(0, same) + texts[at] : texts[at];
+  }
+  return texts;
 }
 
 /** A column of a view, read when it is first looked at. */
 export class Column {
   /**
+   * @param {Described} described
    * @param {PackedColumn} packed
    * @param {string} help
-   * @param {Uint8Array[]} buffers
+   * @param {Buffers} buffers
    */
-  constructor(packed, help, buffers) {
-    this.key = packed.key;
-    this.metric = packed.metric ?? "";
-    this.column = packed.column;
-    this.title = packed.title;
+  constructor(described, [, whole, data], help, buffers) {
+    this.key = described.key;
+    this.metric = described.metric ?? "";
+    this.column = described.column;
+    this.title = described.title;
     this.help = help;
-    this.role = packed.role;
-    this.unit = packed.unit;
-    this.wholeShipped = packed.whole ?? null;
-    this.brought = packed.brought;
-    this.place = packed.data.buffer;
-    /** @type {number | null} */
-    this.wholeRanged = null;
+    this.role = described.role;
+    this.unit = described.unit;
+    this.wholeShipped = whole;
+    this.brought = described.brought;
+    this.place = data[0];
     /** @type {() => Float64Array} */
-    this.read = () => numbers(packed.data, buffers);
+    this.read = () => numbers(data, buffers);
     /** @type {Float64Array | null} */
     this.known = null;
-    /** @type {Float64Array | null} */
+    /** @type {(() => Ranged) | null} */
+    this.range = null;
+    /** @type {Ranged | null} */
     this.ranged = null;
+  }
+
+  /** @returns {Ranged | null} the numbers that are shown instead of those that came */
+  get other() {
+    return this.range && (this.ranged ??= this.range());
   }
 
   /** @returns {Float64Array} the numbers, or for a label the entries of the dictionary */
   get values() {
-    return this.ranged ?? this.shipped;
+    return this.other?.values ?? this.shipped;
   }
 
   /** @returns {Float64Array} the numbers of all the time */
@@ -92,17 +174,16 @@ export class Column {
 
   /** @returns {number | null} what 100 % is */
   get whole() {
-    return this.wholeShipped === null ? null : this.wholeRanged ?? this.wholeShipped;
+    return this.wholeShipped === null ? null : this.other?.whole ?? this.wholeShipped;
   }
 
   /**
    * Show other numbers, those of a stretch of time; null: the shipped ones again.
-   * @param {Float64Array | null} values
-   * @param {number} [whole]
+   * @param {(() => Ranged) | null} range
    */
-  setRange(values, whole) {
-    this.ranged = values;
-    this.wholeRanged = values && whole ? whole : null;
+  setRange(range) {
+    this.range = range;
+    this.ranged = null;
   }
 }
 
@@ -111,17 +192,17 @@ export class Table {
   /**
    * @param {PackedView} packed
    * @param {Payload} payload
-   * @param {Uint8Array[]} buffers
+   * @param {string[]} strings
+   * @param {Buffers} buffers
    */
-  constructor(packed, { strings, help }, buffers) {
+  constructor(packed, { help, columns }, strings, buffers) {
     this.name = packed.name;
     this.doc = help[packed.name];
     this.rows = packed.rows;
     this.of = packed.of;
-    this.tree = packed.tree;
+    this.tree = packed.tree ?? false;
     this.short = packed.short;
     this.options = packed.options;
-    this.perStep = packed.per_step;
     this.strings = strings;
     this.nameCodes = Int32Array.from(numbers(packed.names, buffers));
     this.parent = packed.parent
@@ -131,11 +212,19 @@ export class Table {
     for (let row = 0; row < packed.rows; row++) {
       this.depth[row] = this.parent[row] < 0 ? 0 : this.depth[this.parent[row]] + 1;
     }
-    this.columns = packed.columns.map((one) => new Column(one, help[one.column], buffers));
+    this.columns = packed.columns.map((one) => {
+      const described = columns[one[0]];
+      return new Column(described, one, help[described.column], buffers);
+    });
     this.frameRows = packed.frame_rows ? numbers(packed.frame_rows, buffers) : null;
     this.source = packed.source ? numbers(packed.source, buffers) : null;
     this.kind = packed.kind ? numbers(packed.kind, buffers) : null;
     this.shape = packed.shape ? numbers(packed.shape, buffers) : null;
+    const { places } = packed;
+    /** The row of each kind of op runs: -2 - r, where it is in the total of row r only. */
+    this.kindRows = places ? Int32Array.from(numbers(places.row, buffers)) : null;
+    /** In how many steps the node of each kind ran. */
+    this.kindSteps = places?.steps ? numbers(places.steps, buffers) : null;
   }
 
   /** @param {number} row */
@@ -167,35 +256,5 @@ export class Table {
   /** @param {string} key */
   column(key) {
     return this.columns.find((column) => column.key === key);
-  }
-}
-
-/** Everything one explorer shows. */
-export class Data {
-  /**
-   * @param {Payload} payload
-   * @param {Uint8Array[]} buffers
-   */
-  constructor(payload, buffers) {
-    this.headline = payload.headline;
-    this.notes = payload.notes;
-    this.leftOut = payload.left_out;
-    this.complete = payload.complete;
-    this.open = payload.open;
-    this.first = payload.first;
-    this.help = payload.help;
-    this.views = payload.views;
-    /** @type {(Table | undefined)[]} */
-    this.tables = [];
-    /** @type {(place: number) => Table} */
-    this.read = (place) => new Table(payload.views[place], payload, buffers);
-  }
-
-  /**
-   * @param {number} place
-   * @returns {Table}
-   */
-  table(place) {
-    return (this.tables[place] ??= this.read(place));
   }
 }

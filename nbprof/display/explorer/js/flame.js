@@ -1,81 +1,95 @@
-/** The flame (icicle): the tree as widths, on a canvas; a click zooms and selects. */
+/** The flame (icicle): the tree as widths, on a canvas; a click or Enter zooms and selects. */
 
-import { button, element } from "./dom.js";
+import { Canvas } from "./canvas.js";
 import { COLOURINGS, swatches } from "./colours.js";
-import { blockAt, layOut } from "./flame_layout.js";
+import { button, element } from "./dom.js";
+import { blockAt, layOut, neighbour } from "./flame_layout.js";
+import { SMALL } from "./palette.js";
 import { sorted } from "./tree.js";
 import { format, share } from "./units.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
 /** @typedef {import("./data.js").Column} Column */
+/** @typedef {import("./kinds.js").Kinds} Kinds */
+/** @typedef {import("./colours.js").Paint} Paint */
 /** @typedef {import("./flame_layout.js").Block} Block */
 
 const LEVEL = 20;
 const MOST_LEVELS = 14;
 const LEAST_LABEL = 26;
-const NOTHING = "point at a block to see what it is; a click zooms";
+const HELP = "a click zooms; arrow keys go from block to block, Enter zooms, Escape zooms out";
 
 export class Flame {
-  /** @param {(row: number) => void} chosen */
-  constructor(chosen) {
+  /**
+   * @param {Kinds | null} kinds
+   * @param {(row: number) => void} chosen
+   */
+  constructor(kinds, chosen) {
+    this.kinds = kinds;
     this.chosen = chosen;
     this.metric = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Width" }));
     this.colour = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Colour" }));
     this.crumbs = element("nav", { class: "nbx-crumbs", "aria-label": "Zoom" });
-    this.canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { role: "img" }));
-    this.tip = element("p", { class: "nbx-line nbx-tip" }, NOTHING);
+    this.canvas = new Canvas(() => this.draw(), HELP);
     this.legend = element("p", { class: "nbx-line nbx-legend" });
     const controls = element("div", { class: "nbx-bar" });
     controls.append(element("label", {}, "width ", this.metric));
     controls.append(element("label", {}, "colour ", this.colour), this.crumbs);
-    this.element = element("div", { class: "nbx-flame" }, controls, this.canvas, this.tip, this.legend);
+    const drawing = this.canvas.element;
+    this.element = element("div", { class: "nbx-flame" }, controls, drawing, this.canvas.tip, this.legend);
+    this.canvas.observer.observe(this.element);
     /** @type {ViewState | null} */
     this.state = null;
     /** @type {Block[]} */
     this.blocks = [];
+    /** @type {Block | null} the one that the keys have led to */
+    this.active = null;
     this.top = -1;
-    /** @type {{column: Column, children: import("./tree.js").Children} | null} */
+    this.levels = 1;
+    /** @type {{column: Column, values: Float64Array, children: import("./tree.js").Children} | null} */
     this.ordered = null;
-    this.metric.addEventListener("change", () => this.draw());
+    /** @type {{key: string, paint: Paint | null} | null} */
+    this.painted = null;
     /** The colouring that was chosen, as far as a view has it. */
     this.wanted = "";
+    this.metric.addEventListener("change", () => this.draw());
     this.colour.addEventListener("change", () => {
       this.wanted = this.colour.value;
       this.draw();
     });
-    this.canvas.addEventListener("pointermove", (event) => this.point(event));
-    this.canvas.addEventListener("pointerleave", () => (this.tip.textContent = NOTHING));
-    this.canvas.addEventListener("click", (event) => this.click(event));
-    this.observer = new ResizeObserver(() => this.draw());
-    this.observer.observe(this.element);
-    this.themes = new MutationObserver(() => this.draw());
-    this.themes.observe(document.body, { attributeFilter: ["data-jp-theme-light", "class"] });
+    drawing.addEventListener("pointermove", (event) => this.point(event));
+    drawing.addEventListener("pointerleave", () => this.canvas.tell());
+    drawing.addEventListener("click", (event) => this.zoomInto(this.under(event)));
+    drawing.addEventListener("keydown", (event) => this.key(event));
   }
 
   close() {
-    this.observer.disconnect();
-    this.themes.disconnect();
+    this.canvas.close();
   }
 
   /** @param {ViewState} state */
   show(state) {
     const { table } = state;
+    const same = this.state === state;
     this.state = state;
-    this.ordered = null;
-    this.top = table.tree && table.rows ? 0 : -1;
+    this.ordered = this.painted = null;
+    if (!same) {
+      this.top = table.tree && table.rows ? 0 : -1;
+      this.active = null;
+      this.levels = 1;
+    }
     const role = table.tree ? "total" : "self";
     const wide = table.columns.filter((column) => column.whole && column.role === role);
+    const before = this.metric.value;
     this.metric.replaceChildren(
       ...wide.map((column) => element("option", { value: column.key }, column.title)),
     );
-    const main = wide.find((column) => column.column === state.main?.column);
-    this.metric.value = (main ?? wide[0])?.key ?? "";
-    const before = this.wanted;
-    const usable = COLOURINGS.filter((colouring) => colouring.applies(table));
-    this.colour.replaceChildren(
-      ...usable.map(({ name }) => element("option", { value: name }, name)),
-    );
-    if (usable.some(({ name }) => name === before)) this.colour.value = before;
+    const main = wide.find((column) => column.column === state.main?.column) ?? wide[0];
+    this.metric.value = (same && wide.find(({ key }) => key === before)?.key) || main?.key || "";
+    const usable = COLOURINGS.filter((colouring) => colouring.applies(table, this.kinds));
+    const names = [...new Set(usable.map(({ name }) => name))];
+    this.colour.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
+    if (names.includes(this.wanted)) this.colour.value = this.wanted;
     this.draw();
   }
 
@@ -84,76 +98,88 @@ export class Flame {
     return this.state?.table.column(this.metric.value);
   }
 
+  /**
+   * @param {Column} column
+   * @returns {Paint | null}
+   */
+  paintOf(column) {
+    const key = `${this.colour.value} ${column.key}`;
+    if (this.painted?.key === key) return this.painted.paint;
+    const { table } = /** @type {ViewState} */ (this.state);
+    const chosen = COLOURINGS.find(
+      (one) => one.name === this.colour.value && one.applies(table, this.kinds),
+    );
+    const paint = chosen?.paint(table, column, this.kinds) ?? null;
+    this.painted = { key, paint };
+    return paint;
+  }
+
   /** @param {number} row */
   zoom(row) {
     this.top = row;
+    this.active = null;
     this.draw();
   }
 
   draw() {
     if (!this.state || this.element.hidden || !this.element.clientWidth) return;
     const { state, column } = this;
-    const { table } = state;
     this.drawCrumbs();
-    const what = `flame of ${column?.title ?? "nothing"}; the table has the same rows`;
-    this.canvas.setAttribute("aria-label", what);
+    this.canvas.name(`flame of ${column?.title ?? "nothing"}; the table has the same rows`);
     if (!column) {
-      this.canvas.hidden = true;
-      this.tip.textContent = "this view has no numbers to draw";
+      this.canvas.element.hidden = true;
+      this.canvas.tell("this view has no numbers to draw");
       return;
     }
-    if (this.ordered?.column !== column) {
-      this.ordered = { column, children: sorted(state.children, column.values, true) };
+    if (this.ordered?.column !== column || this.ordered.values !== column.values) {
+      const children = sorted(state.children, column.values, true);
+      this.ordered = { column, values: column.values, children };
     }
     const width = this.element.clientWidth;
     const whole = this.top >= 0 ? column.values[this.top] : column.whole ?? 0;
     this.blocks = layOut(this.ordered.children, column.values, this.top, whole, width);
+    const { active } = this;
+    this.active = (active && this.blocks.find((block) => isSame(block, active))) ?? null;
     const levels = this.blocks.reduce((most, block) => Math.max(most, block.depth + 1), 1);
-    this.paint(width, Math.min(levels, MOST_LEVELS) * LEVEL, column);
-    const colouring = COLOURINGS.find(({ name }) => name === this.colour.value) ?? COLOURINGS[0];
-    this.legend.replaceChildren(...swatches(colouring.legend(table)));
+    // What stands below stays where it is when the flame is zoomed.
+    this.levels = Math.max(this.levels, Math.min(levels, MOST_LEVELS));
+    const paint = this.paintOf(column);
+    if (paint) this.paint(width, this.levels * LEVEL, paint);
+    this.legend.replaceChildren(...swatches(paint?.legend ?? []));
   }
 
   /**
    * @param {number} width
    * @param {number} height
-   * @param {Column} column
+   * @param {Paint} paint
    */
-  paint(width, height, column) {
-    const { canvas } = this;
-    const ratio = window.devicePixelRatio || 1;
-    canvas.hidden = false;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    canvas.style.height = `${height}px`;
-    const pen = canvas.getContext("2d");
+  paint(width, height, paint) {
+    const pen = this.canvas.pen(width, height, 12);
     if (!pen || !this.state) return;
-    pen.scale(ratio, ratio);
-    pen.font = `12px ${getComputedStyle(this.element).fontFamily}`;
-    pen.textBaseline = "middle";
     const { table, matching, selected } = this.state;
-    const colouring = COLOURINGS.find(({ name }) => name === this.colour.value) ?? COLOURINGS[0];
-    const paints = colouring.paint(table, column);
-    const outline = getComputedStyle(this.element).color;
+    const { ink } = this.canvas.colours;
     for (const block of this.blocks) {
       const y = block.depth * LEVEL;
       const inside = Math.max(block.width - 1, 0.5);
       pen.globalAlpha = matching && !matching[block.row] && !block.merged ? 0.3 : 1;
-      pen.fillStyle = block.merged ? "#9a9a9a" : paints(block.row);
+      pen.fillStyle = block.merged ? SMALL : paint.colour(block.row);
       pen.fillRect(block.x, y, inside, LEVEL - 1);
       if (inside > LEAST_LABEL) {
         const text = block.merged ? `${block.merged} small` : table.shortName(block.row);
-        pen.fillStyle = "#111";
-        pen.fillText(fitting(pen, text, inside - 8), block.x + 4, y + LEVEL / 2);
+        this.canvas.label(pen, text, block.x + 4, y + LEVEL / 2, inside - 8);
       }
       if (!block.merged && selected.has(block.row)) {
         pen.globalAlpha = 1;
-        pen.strokeStyle = outline;
+        pen.strokeStyle = ink;
         pen.lineWidth = 2;
         pen.strokeRect(block.x + 1, y + 1, Math.max(inside - 2, 1), LEVEL - 3);
       }
     }
     pen.globalAlpha = 1;
+    const { active } = this;
+    if (active) {
+      this.canvas.mark(pen, active.x + 2, active.depth * LEVEL + 2, active.width - 5, LEVEL - 5);
+    }
   }
 
   drawCrumbs() {
@@ -183,37 +209,67 @@ export class Flame {
   /** @param {MouseEvent} event */
   point(event) {
     const block = this.under(event);
+    this.canvas.element.style.cursor = block ? "pointer" : "";
+    this.canvas.tell(block && this.textOf(block));
+  }
+
+  /**
+   * @param {Block} block
+   * @returns {string}
+   */
+  textOf(block) {
     const { column, state } = this;
-    this.canvas.style.cursor = block ? "pointer" : "";
-    if (!block || !column || !state) {
-      this.tip.textContent = NOTHING;
-      return;
-    }
+    if (!column || !state) return "";
     const value = column.values[block.row];
-    this.tip.textContent = block.merged
+    return block.merged
       ? `${block.merged} rows too small to draw; zoom in to see them`
       : `${state.table.nameOf(block.row)}: ${format(value, column.unit)}, ${share(value, column.whole)}`;
   }
 
-  /** @param {MouseEvent} event */
-  click(event) {
-    const block = this.under(event);
+  /** @param {Block | undefined | null} block */
+  zoomInto(block) {
     if (!block) return;
     this.top = block.row;
+    this.active = { ...block, depth: 0, merged: 0 };
     this.chosen(block.row);
     this.draw();
+  }
+
+  zoomOut() {
+    if (this.top < 0 || !this.state) return;
+    const above = this.state.table.parent[this.top];
+    if (above < 0 && this.state.table.tree) return;
+    const from = this.top;
+    this.zoom(above);
+    this.goTo(this.blocks.find((block) => block.row === from && !block.merged));
+  }
+
+  /** @param {Block | undefined} block */
+  goTo(block) {
+    if (!block) return;
+    this.active = block;
+    this.draw();
+    this.canvas.tell(this.textOf(block), true);
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key } = event;
+    if (key.startsWith("Arrow")) {
+      this.goTo(this.active ? neighbour(this.blocks, this.active, key) : this.blocks[0]);
+    } else if (key === "Enter" || key === " ") this.zoomInto(this.active);
+    else if (key === "Escape" || key === "Backspace") this.zoomOut();
+    else if (key === "Home") this.goTo(this.blocks[0]);
+    else return;
+    event.preventDefault();
   }
 }
 
 /**
- * Cut a text so that it fits.
- * @param {CanvasRenderingContext2D} pen
- * @param {string} text
- * @param {number} room
+ * @param {Block} one
+ * @param {Block} other
  */
-function fitting(pen, text, room) {
-  const whole = pen.measureText(text).width;
-  if (whole <= room) return text;
-  const letters = Math.floor((text.length * room) / whole) - 1;
-  return letters > 1 ? `${text.slice(0, letters)}…` : "";
+function isSame(one, other) {
+  return one.row === other.row && one.depth === other.depth && !one.merged === !other.merged;
 }

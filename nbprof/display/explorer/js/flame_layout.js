@@ -57,3 +57,24 @@ export function layOut({ start, list }, values, top, whole, width) {
 export function blockAt(blocks, x, depth) {
   return blocks.find((block) => block.depth === depth && x >= block.x && x < block.x + block.width);
 }
+
+/**
+ * Find where an arrow key leads: to the next block of the same level, to what is below or above.
+ * @param {Block[]} blocks
+ * @param {Block} from
+ * @param {string} key
+ * @returns {Block | undefined}
+ */
+export function neighbour(blocks, from, key) {
+  const middle = from.x + from.width / 2;
+  if (key === "ArrowUp") return blockAt(blocks, middle, from.depth - 1);
+  if (key === "ArrowDown") {
+    const end = from.x + from.width;
+    const below = blocks.filter(({ depth, x }) => depth === from.depth + 1 && x >= from.x && x < end);
+    return below.sort((a, b) => a.x - b.x)[0];
+  }
+  const level = blocks.filter(({ depth }) => depth === from.depth).sort((a, b) => a.x - b.x);
+  return key === "ArrowRight"
+    ? level.find(({ x }) => x > from.x)
+    : level.reverse().find(({ x }) => x < from.x);
+}

@@ -1,4 +1,4 @@
-/** The source: the lines of Python that ran or made ops, with what each cost, by file and line. */
+/** The source: cells as they are, and other lines that ran or made ops, with what each cost. */
 
 import { element } from "./dom.js";
 import { format, share } from "./units.js";
@@ -12,6 +12,8 @@ import { format, share } from "./units.js";
 
 const MOST_LINES = 300;
 const MOST_COLUMNS = 3;
+/** Behind the column by which the report was ordered; then any others. */
+const WANTED = ["micros", "bytes", "run_count"];
 
 /**
  * Gather the rows of the code view by line, in the order of files and lines.
@@ -49,27 +51,47 @@ export function linesOf(table) {
  * @param {Column} column
  */
 export function costOf(line, column) {
-  const known = line.tops.map((row) => column.shipped[row]).filter((cost) => cost === cost);
+  const known = line.tops.map((row) => column.values[row]).filter((cost) => cost === cost);
   return known.length ? known.reduce((sum, cost) => sum + cost, 0) : NaN;
+}
+
+/**
+ * Put the lines that cost something among the others of their cells.
+ * @param {Line[]} costly in the order of files and lines
+ * @param {{file: string, line: number, text: string}[]} cells
+ * @returns {Line[]}
+ */
+export function withCells(costly, cells) {
+  const known = new Map(costly.map((one) => [`${one.file}:${one.line}`, one]));
+  const files = new Set(cells.map(({ file }) => file));
+  const whole = cells.map(({ file, line, text }) => {
+    const one = known.get(`${file}:${line}`);
+    return one ? { ...one, text } : { file, line, text, rows: [], tops: [] };
+  });
+  return [...whole, ...costly.filter(({ file }) => !files.has(file))];
 }
 
 export class Source {
   /**
    * @param {Table} table the code view
+   * @param {{file: string, line: number, text: string}[]} cells
    * @param {(rows: number[]) => void} chosen
    */
-  constructor(table, chosen) {
+  constructor(table, cells, chosen) {
     this.table = table;
+    this.chosen = chosen;
     const metrics = table.columns.filter(({ role, brought }) => role === "total" && !brought);
     const leading = metrics.filter(({ column }) => column === table.options.order_by);
-    this.columns = [...new Set([...leading, ...metrics])].slice(0, MOST_COLUMNS);
+    const wanted = WANTED.flatMap((name) => metrics.filter(({ metric }) => metric === name));
+    this.columns = [...new Set([...leading, ...wanted, ...metrics])].slice(0, MOST_COLUMNS);
     const [main] = this.columns;
-    const all = linesOf(table);
-    const heaviest = main ? [...all].sort((a, b) => costOf(b, main) - costOf(a, main)) : all;
-    const shown = new Set(heaviest.slice(0, MOST_LINES));
-    this.lines = all.filter((line) => shown.has(line));
+    const costly = linesOf(table);
+    const all = withCells(costly, cells);
+    const order = main ? [...all].sort((a, b) => (costOf(b, main) || 0) - (costOf(a, main) || 0)) : all;
+    const shown = new Set(order.slice(0, MOST_LINES));
+    this.lines = costly.length ? all.filter((line) => shown.has(line)) : [];
     /** @type {HTMLElement[]} */
-    this.rows = this.lines.map((line) => this.rowOf(line, chosen));
+    this.rows = this.lines.map((line) => this.rowOf(line));
     const body = element("tbody");
     this.lines.forEach((line, at) => {
       if (line.file !== this.lines[at - 1]?.file) body.append(this.heading(line.file));
@@ -78,8 +100,9 @@ export class Source {
     const drawn = element("table", {}, this.head(), body);
     const left = all.length - this.lines.length;
     this.element = element("div", { class: "nbx-source", tabindex: 0, role: "region" }, drawn);
-    this.element.setAttribute("aria-label", "lines of Python that ran or made ops");
+    this.element.setAttribute("aria-label", "lines of Python, and what those that ran or made ops cost");
     if (left) this.element.append(element("p", { class: "nbx-line" }, `… and ${left} lighter lines`));
+    this.draw();
   }
 
   head() {
@@ -94,38 +117,45 @@ export class Source {
     return element("tr", {}, cell);
   }
 
-  /**
-   * @param {Line} line
-   * @param {(rows: number[]) => void} chosen
-   */
-  rowOf(line, chosen) {
+  /** @param {Line} line */
+  rowOf(line) {
     const title = "select what this line ran or made";
-    const text = element("button", { type: "button", title }, line.text || "…");
-    const cells = this.columns.map((column) => {
-      const cost = costOf(line, column);
-      const percent = element("small", {}, ` ${share(cost, column.whole)}`);
-      const cell = element("td", {}, format(cost, column.unit), percent);
-      const part = column.whole ? Math.min((100 * cost) / column.whole, 100) : 0;
-      cell.style.setProperty("--share", `${part.toFixed(2)}%`);
-      return cell;
-    });
+    const text = line.rows.length
+      ? element("button", { type: "button", title }, line.text || "…")
+      : element("code", {}, line.text);
     const place = element("td", {}, String(line.line));
-    const made = element("tr", {}, place, element("td", {}, text), ...cells);
-    made.addEventListener("click", () => chosen(line.rows));
+    const made = element("tr", {}, place, element("td", {}, text));
+    made.append(...this.columns.map(() => element("td")));
+    if (line.rows.length) made.addEventListener("click", () => this.chosen(line.rows));
     return made;
   }
 
-  /**
-   * Mark the lines of the selected rows, where the code view is shown.
-   * @param {Table} table
-   * @param {Set<number>} selected
-   */
-  mark(table, selected) {
+  /** Write what each line cost, in the stretch of time that is chosen. */
+  draw() {
     this.lines.forEach((line, at) => {
-      const is = table === this.table && line.rows.some((row) => selected.has(row));
-      this.rows[at].setAttribute("aria-current", String(is));
+      if (!line.rows.length) return;
+      this.columns.forEach((column, place) => {
+        const cell = /** @type {HTMLElement} */ (this.rows[at].children[place + 2]);
+        const cost = costOf(line, column);
+        const percent = element("small", {}, ` ${share(cost, column.whole)}`);
+        cell.replaceChildren(format(cost, column.unit), percent);
+        const part = column.whole ? Math.min((100 * cost) / column.whole, 100) : 0;
+        cell.style.setProperty("--share", `${part.toFixed(2)}%`);
+      });
     });
   }
 
-  draw() {}
+  /**
+   * Mark the lines of the selected rows of the code view, or those that made what is selected.
+   * @param {Set<number>} selected rows of the code view
+   * @param {Uint8Array | null} lit the kinds of op runs that are selected in another view
+   */
+  mark(selected, lit) {
+    const rows = new Set(selected);
+    if (lit) this.table.kindRows?.forEach((row, kind) => lit[kind] && row >= 0 && rows.add(row));
+    this.lines.forEach((line, at) => {
+      const is = line.rows.some((row) => rows.has(row));
+      this.rows[at].setAttribute("aria-current", String(is));
+    });
+  }
 }

@@ -57,6 +57,7 @@ export function magicLine(state) {
   if (asked.some((name) => !shown.includes(name))) {
     options.select = shown.join(",") || options.select;
   }
+  if (state.perStep) options.step = "-1";
   if (search) options.show_name_regexes = wholeName(search, regex);
   if (minimum) {
     const column = table.column(minimum.key)?.column;

@@ -1,63 +1,75 @@
 /** The timeline: a lane for each thread and device, steps, live memory, and all of it in a strip. */
 
-import { kindColour, named, swatches } from "./colours.js";
+import { Canvas } from "./canvas.js";
+import { DIVISIONS, swatches } from "./colours.js";
 import { button, element } from "./dom.js";
+import { drawScene, LANE, STEPS, STRIP, stripTop } from "./timeline_drawing.js";
+import { eventAt, eventBeside } from "./timeline_search.js";
 import { format } from "./units.js";
 
 /** @typedef {import("./timeline_data.js").Events} Events */
+/** @typedef {import("./timeline_data.js").Range} Range */
+/**
+ * @typedef {object} TimelineActions
+ * @property {(range: Range | null) => void} range
+ * @property {(event: number) => void} event
+ */
 
-const LANE = 18;
-const STEPS = 18;
-const CURVE = 44;
-const STRIP = 22;
-const GAP = 4;
 const LEAST_DRAG = 4;
 const LEAST_WINDOW = 0.5;
-const HELP = "drag to choose a stretch of time; + and - zoom, arrows move, Escape takes it back";
+const HELP_TIME =
+  "drag to choose a stretch of time; arrow keys go from op to op, Enter selects, + and - zoom";
 
 export class Timeline {
   /**
    * @param {Events} events
-   * @param {{range: (range: [number, number] | null) => void, event: (event: number) => void}} actions
+   * @param {TimelineActions} actions
    */
   constructor(events, actions) {
     this.events = events;
     this.actions = actions;
     this.from = 0;
     this.to = events.end;
-    /** @type {[number, number] | null} */
+    /** @type {Range | null} */
     this.range = null;
-    this.canvas = /** @type {HTMLCanvasElement} */ (
-      element("canvas", { role: "img", tabindex: 0, "aria-label": this.describe() })
-    );
-    this.tip = element("p", { class: "nbx-line nbx-tip" }, HELP);
-    this.told = element("span", { class: "nbx-status" });
+    this.active = -1;
+    /** @type {Uint8Array | null} */
+    this.lit = null;
+    this.drawn = false;
+    this.canvas = new Canvas(() => this.drawLater(), HELP_TIME);
+    this.canvas.name(this.describe());
+    this.canvas.element.style.height = `${stripTop(events) + STRIP}px`;
+    this.told = element("span", { class: "nbx-status", role: "status" });
     this.clear = button("Whole time", "take the chosen stretch back", () => this.choose(null));
     this.clear.hidden = true;
+    this.colour = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Colour" }));
+    this.colour.append(...DIVISIONS.map(({ name }) => element("option", { value: name }, name)));
+    this.colour.addEventListener("change", () => this.divide());
     const bar = element("div", { class: "nbx-bar" });
     bar.append(
       button("+", "zoom in", () => this.zoom(0.5)),
       button("−", "zoom out", () => this.zoom(2)),
       button("Fit", "show all of the time", () => this.look(0, events.end)),
+      element("label", {}, "colour ", this.colour),
       this.clear,
       this.told,
     );
-    this.colours = this.byType();
-    const legend = element("p", { class: "nbx-line nbx-legend" }, ...swatches(this.colours.legend));
-    this.element = element("div", { class: "nbx-flame" }, bar, this.canvas, this.tip, legend);
-    this.canvas.addEventListener("pointerdown", (event) => this.press(event));
-    this.canvas.addEventListener("pointermove", (event) => this.point(event));
-    this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
-    this.observer = new ResizeObserver(() => this.draw());
-    this.observer.observe(this.element);
-    this.themes = new MutationObserver(() => this.draw());
-    this.themes.observe(document.body, { attributeFilter: ["data-jp-theme-light", "class"] });
+    this.legend = element("p", { class: "nbx-line nbx-legend" });
+    const drawing = this.canvas.element;
+    this.element = element("div", { class: "nbx-flame" }, bar, drawing, this.canvas.tip, this.legend);
+    this.canvas.observer.observe(this.element);
+    /** @type {string[]} of the kinds */
+    this.colours = [];
+    this.divide();
+    drawing.addEventListener("pointerdown", (event) => this.press(event));
+    drawing.addEventListener("pointermove", (event) => this.point(event));
+    drawing.addEventListener("pointerleave", () => this.canvas.tell());
+    drawing.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    drawing.addEventListener("keydown", (event) => this.key(event));
   }
 
   close() {
-    this.observer.disconnect();
-    this.themes.disconnect();
+    this.canvas.close();
   }
 
   describe() {
@@ -67,184 +79,40 @@ export class Timeline {
     return `timeline of ${cut} op runs on ${lanes.length} lanes${peak}; the table has the numbers`;
   }
 
-  /** The op types that took the most time have a colour each. */
-  byType() {
-    const { types, micros, strings } = this.events;
-    /** @type {Map<number, number>} */
-    const time = new Map();
-    types.forEach((type, at) => time.set(type, (time.get(type) ?? 0) + micros[at]));
-    const order = [...time].sort((a, b) => b[1] - a[1]).map(([type]) => type);
-    const place = new Map(order.map((type, at) => [type, at]));
-    return { place, legend: named(order.map((type) => strings[type])) };
+  /** Colour the op runs as chosen. */
+  divide() {
+    const { kinds } = this.events;
+    const { divide } = DIVISIONS.find(({ name }) => name === this.colour.value) ?? DIVISIONS[0];
+    const { of, categories } = divide(kinds);
+    this.colours = Array.from(of, (category) => categories[category].colour);
+    const used = new Set(of);
+    this.legend.replaceChildren(...swatches(categories.filter((_, place) => used.has(place))));
+    this.draw();
   }
 
-  get lanesHeight() {
-    return this.events.lanes.length * LANE;
-  }
-
-  get stripTop() {
-    return STEPS + this.lanesHeight + (this.events.memory ? CURVE + GAP : 0) + GAP;
-  }
-
-  /** @param {number} micros */
-  x(micros) {
-    return ((micros - this.from) / (this.to - this.from)) * this.canvas.clientWidth;
+  /** @param {Uint8Array | null} lit the kinds that are selected */
+  light(lit) {
+    if (lit === null && this.lit === null) return;
+    this.lit = lit;
+    this.draw();
   }
 
   /** @param {number} x */
   time(x) {
-    return this.from + (x / this.canvas.clientWidth) * (this.to - this.from);
+    return this.from + (x / this.canvas.width) * (this.to - this.from);
+  }
+
+  /** The first time, let the table be seen before. */
+  drawLater() {
+    if (this.drawn) return this.draw();
+    requestAnimationFrame(() => setTimeout(() => this.draw()));
   }
 
   draw() {
-    if (this.element.hidden || !this.element.clientWidth) return;
-    const width = this.element.clientWidth;
-    const height = this.stripTop + STRIP;
-    const ratio = window.devicePixelRatio || 1;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(height * ratio);
-    this.canvas.style.height = `${height}px`;
-    const pen = this.canvas.getContext("2d");
-    if (!pen) return;
-    const style = getComputedStyle(this.element);
-    pen.scale(ratio, ratio);
-    pen.font = `11px ${style.fontFamily}`;
-    pen.textBaseline = "middle";
-    this.drawSteps(pen, style.color);
-    this.drawEvents(pen, STEPS, LANE, this.from, this.to);
-    this.drawLanes(pen, style.color);
-    this.drawMemory(pen, style.color);
-    this.drawStrip(pen, style.color);
-    this.drawRange(pen, style.color);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {string} ink
-   */
-  drawSteps(pen, ink) {
-    pen.strokeStyle = pen.fillStyle = ink;
-    for (const [number, [start, micros, name]] of this.events.steps.entries()) {
-      const x = this.x(start);
-      const wide = this.x(start + micros) - x;
-      if (x > this.canvas.clientWidth || x + wide < 0) continue;
-      pen.globalAlpha = 0.4;
-      pen.strokeRect(x + 0.5, 2.5, Math.max(wide - 1, 0.5), STEPS - 6);
-      pen.globalAlpha = 1;
-      const text = wide > 140 ? `step ${number}: ${name}` : `${number}`;
-      if (wide > 24) pen.fillText(text, Math.max(x, 0) + 4, STEPS / 2 - 0.5);
+    if (!this.element?.hidden && this.element?.clientWidth) {
+      this.drawn = true;
+      drawScene(this);
     }
-  }
-
-  /**
-   * Draw the events between two times; those narrower than a pixel share it.
-   * @param {CanvasRenderingContext2D} pen
-   * @param {number} top
-   * @param {number} tall
-   * @param {number} from
-   * @param {number} to
-   */
-  drawEvents(pen, top, tall, from, to) {
-    const { start, micros, lane, types, lanes, count } = this.events;
-    const scale = this.canvas.clientWidth / (to - from);
-    const last = new Float64Array(lanes.length).fill(-1);
-    for (let i = 0; i < count; i++) {
-      const x = (start[i] - from) * scale;
-      const end = x + micros[i] * scale;
-      if (end < 0 || x > this.canvas.clientWidth || end < last[lane[i]]) continue;
-      const wide = Math.max(end - x, 1);
-      if (wide === 1) last[lane[i]] = x + 1;
-      pen.fillStyle = kindColour(this.colours.place.get(types[i]) ?? 0);
-      pen.fillRect(x, top + lane[i] * tall, wide, Math.max(tall - 1, 1));
-    }
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {string} ink
-   */
-  drawLanes(pen, ink) {
-    pen.fillStyle = ink;
-    this.events.lanes.forEach((name, lane) => {
-      const top = STEPS + lane * LANE;
-      const text = name.replace(/ \/.*/, "");
-      pen.globalAlpha = 0.25;
-      pen.fillRect(0, top + LANE - 1, this.canvas.clientWidth, 0.5);
-      pen.globalAlpha = 0.8;
-      pen.fillStyle = this.paper();
-      pen.fillRect(0, top, pen.measureText(text).width + 8, LANE - 1);
-      pen.globalAlpha = 1;
-      pen.fillStyle = ink;
-      pen.fillText(text, 4, top + LANE / 2);
-    });
-  }
-
-  /** @returns {string} the colour that everything stands on */
-  paper() {
-    const grid = this.element.closest(".nbx")?.querySelector(".nbx-grid");
-    return grid ? getComputedStyle(grid).backgroundColor : "#fff";
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {string} ink
-   */
-  drawMemory(pen, ink) {
-    const { memory } = this.events;
-    if (!memory) return;
-    const bottom = STEPS + this.lanesHeight + GAP + CURVE;
-    const scale = (CURVE - 14) / Math.max(memory.peak.live_bytes, 1);
-    pen.beginPath();
-    pen.moveTo(this.x(memory.micros[0]), bottom);
-    let live = 0;
-    memory.micros.forEach((micros, at) => {
-      pen.lineTo(this.x(micros), bottom - live * scale);
-      live = Math.max(memory.bytes[at], 0);
-      pen.lineTo(this.x(micros), bottom - live * scale);
-    });
-    pen.lineTo(this.x(this.events.end), bottom - live * scale);
-    pen.lineTo(this.x(this.events.end), bottom);
-    pen.fillStyle = "rgba(66,133,244,.35)";
-    pen.fill();
-    const x = this.x(memory.peak.micros);
-    pen.fillStyle = ink;
-    pen.fillRect(x, bottom - CURVE, 1, CURVE);
-    const text = `peak ${format(memory.peak.live_bytes, "bytes")} live (${memory.device})`;
-    const wide = pen.measureText(text).width;
-    const right = x + wide + 8 > this.canvas.clientWidth;
-    pen.fillText(text, right ? x - wide - 4 : x + 4, bottom - CURVE + 6);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {string} ink
-   */
-  drawStrip(pen, ink) {
-    const { end, lanes } = this.events;
-    const top = this.stripTop;
-    pen.globalAlpha = 0.7;
-    this.drawEvents(pen, top, STRIP / lanes.length, 0, end);
-    pen.globalAlpha = 1;
-    const scale = this.canvas.clientWidth / end;
-    pen.strokeStyle = ink;
-    pen.lineWidth = 1.5;
-    pen.strokeRect(this.from * scale + 1, top + 1, (this.to - this.from) * scale - 2, STRIP - 2);
-    pen.lineWidth = 1;
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {string} ink
-   */
-  drawRange(pen, ink) {
-    if (!this.range) return;
-    const [x, end] = this.range.map((micros) => this.x(micros));
-    pen.fillStyle = "rgba(128,128,128,.3)";
-    pen.fillRect(0, 0, x, this.stripTop - GAP);
-    pen.fillRect(end, 0, this.canvas.clientWidth - end, this.stripTop - GAP);
-    pen.fillStyle = ink;
-    pen.fillRect(x, 0, 1, this.stripTop - GAP);
-    pen.fillRect(end, 0, 1, this.stripTop - GAP);
   }
 
   /**
@@ -264,15 +132,22 @@ export class Timeline {
    * @param {number} factor
    * @param {number} [at] the time that stays where it is
    */
-  zoom(factor, at = (this.from + this.to) / 2) {
+  zoom(factor, at = this.middle) {
     this.look(at - (at - this.from) * factor, at + (this.to - at) * factor);
   }
 
-  /** @param {[number, number] | null} range */
+  /** @returns {number} the op run that the keys have led to, or the middle of what is in sight */
+  get middle() {
+    const { start, micros } = this.events;
+    const here = start[this.active] + micros[this.active] / 2;
+    return here > this.from && here < this.to ? here : (this.from + this.to) / 2;
+  }
+
+  /** @param {Range | null} range */
   choose(range) {
-    this.range = range;
+    this.range = range && (this.events.snap(range) ?? range);
     this.clear.hidden = range === null;
-    this.actions.range(range);
+    this.actions.range(this.range);
     this.draw();
   }
 
@@ -283,9 +158,9 @@ export class Timeline {
 
   /** @param {PointerEvent} event */
   press(event) {
-    const { canvas } = this;
+    const canvas = this.canvas.element;
     const first = event.offsetX;
-    const strip = event.offsetY >= this.stripTop;
+    const strip = event.offsetY >= stripTop(this.events);
     const moving = strip || event.shiftKey;
     const [from, to] = [this.from, this.to];
     const [begin, box] = [this.time(first), canvas.getBoundingClientRect()];
@@ -307,7 +182,7 @@ export class Timeline {
       ({ clientX }) => {
         canvas.removeEventListener("pointermove", move);
         const still = Math.abs(clientX - box.left - first) <= LEAST_DRAG;
-        if (!moving && still) this.click(event);
+        if (!moving && still) this.select(this.at(event));
         else if (!moving) this.choose(this.range);
         else if (strip && still) {
           const left = (first / canvas.clientWidth) * this.events.end - (to - from) / 2;
@@ -320,59 +195,85 @@ export class Timeline {
 
   /**
    * @param {MouseEvent} event
-   * @returns {number} the event at the pointer, the innermost, or -1
+   * @returns {number} the op run at the pointer, the innermost, or -1
    */
   at({ offsetX, offsetY }) {
-    const { start, micros, lane, count } = this.events;
-    const wanted = Math.floor((offsetY - STEPS) / LANE);
-    const time = this.time(offsetX);
-    const pixel = (this.to - this.from) / this.canvas.clientWidth;
-    let found = -1;
-    for (let i = 0; i < count; i++) {
-      if (lane[i] !== wanted || time < start[i]) continue;
-      const here = time < start[i] + Math.max(micros[i], pixel);
-      if (here && (found < 0 || micros[i] <= micros[found])) found = i;
-    }
-    return found;
+    const pixel = (this.to - this.from) / this.canvas.width;
+    return eventAt(this.events, this.time(offsetX), Math.floor((offsetY - STEPS) / LANE), pixel);
   }
 
-  /** @param {MouseEvent} event */
-  click(event) {
-    const found = this.at(event);
-    if (found >= 0) this.actions.event(found);
+  /** @param {number} event */
+  select(event) {
+    if (event < 0) return;
+    this.active = event;
+    this.actions.event(event);
+    this.draw();
+  }
+
+  /** @param {number} event */
+  textOf(event) {
+    const { kinds, kind, start, micros, lanes, lane } = this.events;
+    const times = `${format(micros[event], "micros")} at ${format(Math.round(start[event]), "micros")}`;
+    return `${kinds.nameOf(kind[event])} (${kinds.typeOf(kind[event])}): ${times}, ${lanes[lane[event]]}`;
   }
 
   /** @param {PointerEvent} event */
   point(event) {
-    const { strings, names, types, start, micros, lanes } = this.events;
     const found = this.at(event);
-    const lane = lanes[Math.floor((event.offsetY - STEPS) / LANE)];
-    if (found < 0) this.tip.textContent = lane ? `${lane}: ${HELP}` : HELP;
-    else {
-      const times = `${format(micros[found], "micros")} at ${format(Math.round(start[found]), "micros")}`;
-      this.tip.textContent = `${strings[names[found]]} (${strings[types[found]]}): ${times}, ${lane}`;
-    }
+    const lane = this.events.lanes[Math.floor((event.offsetY - STEPS) / LANE)];
+    if (found >= 0) this.canvas.tell(this.textOf(found));
+    else this.canvas.tell(lane ? `${lane}: ${HELP_TIME}` : HELP_TIME);
   }
 
   /** @param {WheelEvent} event */
   wheel(event) {
     // A notebook must scroll past it: the wheel is ours when the timeline has the focus.
-    if (!event.ctrlKey && document.activeElement !== this.canvas) return;
+    if (!event.ctrlKey && !this.canvas.focused) return;
     event.preventDefault();
     this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(event.offsetX));
   }
 
+  /**
+   * Lead the keys to an op run, and bring it into sight.
+   * @param {number} event
+   */
+  goTo(event) {
+    if (event < 0) return;
+    this.active = event;
+    const begin = this.events.start[event];
+    const end = begin + this.events.micros[event];
+    const wide = this.to - this.from;
+    if (begin < this.from || Math.min(end, begin + wide / 2) > this.to) {
+      this.look(begin - wide / 4, begin + (3 * wide) / 4);
+    } else this.draw();
+    this.canvas.tell(this.textOf(event), true);
+  }
+
   /** @param {KeyboardEvent} event */
   key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key, shiftKey } = event;
     const step = (this.to - this.from) / 8;
-    if (event.key === "+" || event.key === "=") this.zoom(0.5);
-    else if (event.key === "-") this.zoom(2);
-    else if (event.key === "ArrowLeft") this.look(this.from - step, this.to - step);
-    else if (event.key === "ArrowRight") this.look(this.from + step, this.to + step);
-    else if (event.key === "Home") this.look(0, this.events.end);
-    else if (event.key === "Enter") this.choose([this.from, this.to]);
-    else if (event.key === "Escape") this.choose(null);
+    if (key === "+" || key === "=") this.zoom(0.5);
+    else if (key === "-" || key === "_") this.zoom(2);
+    else if (shiftKey && key === "ArrowLeft") this.look(this.from - step, this.to - step);
+    else if (shiftKey && key === "ArrowRight") this.look(this.from + step, this.to + step);
+    else if (key.startsWith("Arrow")) this.goTo(eventBeside(this.events, this.active, key, this.from));
+    else if (key === "Home") this.look(0, this.events.end);
+    else if (key === "Enter" || key === " ") this.select(this.active);
+    else if (key.toLowerCase() === "r") this.choose([this.from, this.to]);
+    else if (key === "Escape") this.back();
     else return;
     event.preventDefault();
+  }
+
+  /** Take back the stretch of time, or else leave the op run that the keys have led to. */
+  back() {
+    if (this.range) this.choose(null);
+    else {
+      this.active = -1;
+      this.canvas.tell();
+      this.draw();
+    }
   }
 }

@@ -1,44 +1,99 @@
-/** The events over time, and the numbers of a view for a stretch of it. */
+/** The op runs over time, the steps, live memory, and how often each kind ran when. */
 
 import { numbers } from "./data.js";
 
 /** @typedef {import("./data.js").Packed} Packed */
-/** @typedef {import("./data.js").Table} Table */
+/** @typedef {import("./kinds.js").Kinds} Kinds */
+/** @typedef {import("./kinds.js").Amounts} Amounts */
 /**
+ * @typedef {[number, number]} Range of µs
  * @typedef {{device: string, micros: Packed, bytes: Packed,
  *   peak: {micros: number, live_bytes: number}}} PackedMemory
+ * @typedef {{edges: Packed, kind?: Packed, part?: Packed, runs: Packed, ns: Packed}} PackedBins
  * @typedef {{of: number, events: number, lanes: string[], start: Packed, micros: Packed,
- *   lane: Packed, names: Packed, types: Packed,
- *   metrics: Record<string, Packed>, steps: [number, number, string][],
+ *   lane: Packed, kind: Packed, own_ns: Packed | null, bins: PackedBins | null,
+ *   steps: {start: Packed, micros: Packed, names: Packed},
  *   memory: PackedMemory | null}} PackedTimeline
  */
 
-/** Which of an event's texts is a row's name, by view; other views do not go by nodes. */
-/** @type {Record<string, "names" | "types">} */
-const ROWS_BY = { op: "types", scope: "names", graph: "names" };
-const CLOSE = 1e-6;
+/** Sums for parts of the time, where not all op runs are there. */
+class Bins {
+  /**
+   * @param {PackedBins} packed
+   * @param {import("./data.js").Buffers} buffers
+   */
+  constructor(packed, buffers) {
+    this.edges = numbers(packed.edges, buffers);
+    /** How many sums there are of each kind, and of which part each is; null: all, in order. */
+    this.ofKind = packed.kind ? numbers(packed.kind, buffers) : null;
+    this.part = packed.part ? numbers(packed.part, buffers) : null;
+    this.runs = numbers(packed.runs, buffers);
+    this.ns = numbers(packed.ns, buffers);
+  }
+
+  /**
+   * Move the ends of a stretch of time to where parts begin.
+   * @param {Range} range
+   * @param {number} end of all time
+   * @returns {Range}
+   */
+  snap([from, to], end) {
+    const edges = [...this.edges, end];
+    /** @type {(time: number) => number} */
+    const nearest = (time) =>
+      edges.reduce((best, edge, at) => (Math.abs(edge - time) < Math.abs(edges[best] - time) ? at : best), 0);
+    const first = Math.min(nearest(from), edges.length - 2);
+    const last = Math.max(nearest(to), first + 1);
+    return [edges[first], edges[last]];
+  }
+
+  /**
+   * @param {Range} range that was snapped
+   * @param {number} kinds
+   * @returns {Amounts}
+   */
+  amounts([from, to], kinds) {
+    const events = new Float64Array(kinds);
+    const ns = new Float64Array(kinds);
+    for (let kind = 0, at = 0; kind < kinds; kind++) {
+      const begins = at;
+      const ends = at + (this.ofKind ? this.ofKind[kind] : this.edges.length);
+      for (; at < ends; at++) {
+        const begin = this.edges[this.part ? this.part[at] : at - begins];
+        if (begin < from || begin >= to) continue;
+        events[kind] += this.runs[at];
+        ns[kind] += this.ns[at];
+      }
+    }
+    return { events, ns };
+  }
+}
 
 export class Events {
   /**
    * @param {PackedTimeline} packed
+   * @param {Kinds} kinds
    * @param {string[]} strings
-   * @param {Uint8Array[]} buffers
+   * @param {import("./data.js").Buffers} buffers
    */
-  constructor(packed, strings, buffers) {
-    this.strings = strings;
+  constructor(packed, kinds, strings, buffers) {
+    this.kinds = kinds;
     this.of = packed.of;
+    this.count = packed.events;
     this.lanes = packed.lanes;
-    this.steps = packed.steps;
     this.start = numbers(packed.start, buffers);
     this.micros = numbers(packed.micros, buffers);
     this.lane = numbers(packed.lane, buffers);
-    this.names = numbers(packed.names, buffers);
-    this.types = numbers(packed.types, buffers);
-    /** @type {Map<string, Float64Array>} */
-    this.metrics = new Map();
-    for (const [name, one] of Object.entries(packed.metrics)) {
-      this.metrics.set(name, numbers(one, buffers));
-    }
+    this.kind = numbers(packed.kind, buffers);
+    this.ownNs = packed.own_ns && numbers(packed.own_ns, buffers);
+    this.bins = packed.bins && new Bins(packed.bins, buffers);
+    const [starts, lengths, names] = ["start", "micros", "names"].map((name) =>
+      numbers(packed.steps[/** @type {"start" | "micros" | "names"} */ (name)], buffers),
+    );
+    /** @type {{start: number, micros: number, name: string}[]} */
+    this.steps = Array.from(starts, (start, at) => {
+      return { start, micros: lengths[at], name: strings[names[at]] };
+    });
     this.memory = packed.memory && {
       device: packed.memory.device,
       peak: packed.memory.peak,
@@ -46,99 +101,59 @@ export class Events {
       bytes: numbers(packed.memory.bytes, buffers),
     };
     this.end = 0;
+    this.longest = 0;
     for (let i = 0; i < this.count; i++) {
       this.end = Math.max(this.end, this.start[i] + this.micros[i]);
+      this.longest = Math.max(this.longest, this.micros[i]);
     }
-    for (const [start, micros] of this.steps) this.end = Math.max(this.end, start + micros);
-    /** @type {WeakMap<Table, boolean>} */
-    this.checked = new WeakMap();
+    for (const { start, micros } of this.steps) this.end = Math.max(this.end, start + micros);
+    if (this.bins) this.end = Math.max(this.end, (this.bins.edges.at(-1) ?? 0) + 1);
   }
 
-  get count() {
-    return this.start.length;
+  /** Whether the numbers of any stretch of time are known, or only of those made of parts. */
+  get exact() {
+    return this.ownNs !== null;
   }
 
   /**
-   * Give the row of each event, -1: none.
-   * @param {Table} table
-   * @returns {Int32Array | null}
+   * Give the stretch of time that can be added up; null: none can.
+   * @param {Range} range
+   * @returns {Range | null}
    */
-  rowsIn(table) {
-    const by = ROWS_BY[table.name];
-    if (!by) return null;
-    /** @type {Map<number, number>} */
-    const row = new Map();
-    table.nameCodes.forEach((code, place) => row.set(code, place));
-    return Int32Array.from(this[by], (code) => row.get(code) ?? -1);
+  snap(range) {
+    if (this.exact) return range;
+    return this.bins && this.bins.snap(range, this.end);
   }
 
   /**
-   * Add the events that began in [from, to) up: for every metric each row's own, and the total.
-   * @param {Table} table
-   * @param {number} from
-   * @param {number} to
+   * Say how often each kind began in a stretch of time, and how long it took.
+   * @param {Range} range
+   * @returns {Amounts | null}
    */
-  sums(table, from, to) {
-    const rows = this.rowsIn(table);
-    if (!rows || !this.metrics.size) return null;
-    /** @type {Map<string, Float64Array>} */
-    const found = new Map();
-    const there = new Uint8Array(table.rows);
-    for (const [name, values] of this.metrics) {
-      // Not recorded is never 0.
-      if (!values.some((value) => value === value)) continue;
-      const own = new Float64Array(table.rows);
-      for (let i = 0; i < rows.length; i++) {
-        if (rows[i] < 0 || this.start[i] < from || this.start[i] >= to) continue;
-        there[rows[i]] = 1;
-        if (values[i] === values[i]) own[rows[i]] += values[i];
-      }
-      const total = own.slice();
-      for (let row = table.rows - 1; row >= 0; row--) {
-        if (table.parent[row] >= 0) total[table.parent[row]] += total[row];
-      }
-      found.set(name, own).set(`total_${name}`, total);
+  amounts(range) {
+    const { ownNs, kinds } = this;
+    if (!ownNs) return this.bins && this.bins.amounts(range, kinds.count);
+    const events = new Float64Array(kinds.count);
+    const ns = new Float64Array(kinds.count);
+    for (let i = this.after(range[0]); i < this.count && this.start[i] < range[1]; i++) {
+      events[this.kind[i]]++;
+      ns[this.kind[i]] += ownNs[i];
     }
-    return { found, there };
+    return { events, ns };
   }
 
   /**
-   * Tell whether the events of all time add up to the numbers of this view, row by row.
-   * @param {Table} table
+   * @param {number} time
+   * @returns {number} the first event that began at this time or later
    */
-  addUpTo(table) {
-    const known = this.checked.get(table);
-    if (known !== undefined) return known;
-    const all = this.sums(table, -Infinity, Infinity);
-    const column = table.columns.find(({ key }) => all?.found.has(key) && key.endsWith("micros"));
-    const checked = column ?? table.columns.find(({ key }) => all?.found.has(key));
-    const mine = checked && all?.found.get(checked.key);
-    const right = mine
-      ? mine.every((value, row) => !(Math.abs(value - checked.shipped[row]) > CLOSE * (1 + value)))
-      : false;
-    this.checked.set(table, right);
-    return right;
-  }
-}
-
-/**
- * Show in a table only what began in [from, to); null: everything again. Gives the rows that ran.
- * @param {Events} events
- * @param {Table} table
- * @param {[number, number] | null} range
- * @returns {Uint8Array | null}
- */
-export function restrict(events, table, range) {
-  const made = range && events.addUpTo(table) ? events.sums(table, ...range) : null;
-  for (const column of table.columns) {
-    if (!column.metric) continue;
-    const total = made?.found.get(`total_${column.metric}`);
-    const whole = total && (table.tree ? total[0] : total.reduce((sum, one) => sum + one, 0));
-    if (!made) column.setRange(null);
-    else {
-      const unknown = () => new Float64Array(table.rows).fill(NaN);
-      column.setRange(made.found.get(column.key) ?? unknown(), whole);
+  after(time) {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.start[middle] < time) low = middle + 1;
+      else high = middle;
     }
+    return low;
   }
-  return made && made.there;
 }

@@ -5,10 +5,11 @@ import { MOST_ROWS_TALL } from "./table.js";
 import { parseAmount } from "./units.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
-/** @typedef {import("./data.js").Data} Data */
+/** @typedef {import("./payload.js").Data} Data */
 /**
  * @typedef {object} Actions
  * @property {(place: number) => void} view
+ * @property {(is: boolean) => void} perStep
  * @property {(text: string, regex: boolean) => string} search
  * @property {(key: string, least: number | null, text: string) => void} minimum
  * @property {() => void} columns
@@ -103,33 +104,26 @@ export class Toolbar {
 
   /**
    * Show the controls of a view.
-   * @param {number} place
+   * @param {number} now its place
    * @param {ViewState} state
+   * @param {boolean} canAverage
    */
-  show(place, state) {
-    const { views } = this.data;
-    const now = views[place];
-    /** @type {(name: string, perStep: boolean) => number} */
-    const find = (name, perStep) =>
-      views.findIndex((view) => view.name === name && view.per_step === perStep);
-    const names = [...new Set(views.map((view) => view.name))];
+  show(now, state, canAverage) {
+    const { views, help } = this.data;
     this.views.replaceChildren(
-      ...names.map((name) => {
-        const same = find(name, now.per_step);
-        const target = same >= 0 ? same : find(name, !now.per_step);
-        const made = button(name, this.data.help[name], () => this.actions.view(target));
-        this.press(made, name === now.name);
+      ...views.map(({ name }, place) => {
+        const made = button(name, help[name], () => this.actions.view(place));
+        this.press(made, place === now);
         return made;
       }),
     );
-    this.views.hidden = names.length < 2;
-    const both = [find(now.name, false), find(now.name, true)];
-    this.steps.hidden = both.includes(-1);
+    this.views.hidden = views.length < 2;
+    this.steps.hidden = !canAverage;
     this.steps.replaceChildren(
       ...["total", "per step"].map((text, at) => {
         const title = at ? "the average over the steps in which a node ran" : "the sum of all steps";
-        const made = button(text, title, () => this.actions.view(both[at]));
-        this.press(made, at === Number(now.per_step));
+        const made = button(text, title, () => this.actions.perStep(at === 1));
+        this.press(made, at === Number(state.perStep));
         return made;
       }),
     );
@@ -213,7 +207,10 @@ export class Toolbar {
         {},
         "Keys in the table: arrows move, open and close; Enter opens or sorts; Space selects; " +
           "* opens all below; / searches; z zooms the flame; Ctrl+C copies; " +
-          "Shift with arrows selects more, or in the header changes the width.",
+          "Shift with arrows selects more, or in the header changes the width. " +
+          "In the timeline: arrows go from op to op, Enter selects it; + and - zoom, Shift with " +
+          "arrows moves, Home shows all; R takes what is in sight as the stretch of time, Escape " +
+          "takes it back. In the flame: arrows go from block to block, Enter zooms, Escape zooms out.",
       ),
     );
   }

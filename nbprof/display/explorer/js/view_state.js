@@ -29,6 +29,8 @@ export class ViewState {
     this.kept = null;
     /** @type {Uint8Array | null} */
     this.unfolded = null;
+    /** Whether the numbers are averages over steps. */
+    this.perStep = false;
     /** @type {Uint8Array | null} the rows that ran in the chosen stretch of time */
     this.inRange = null;
     this.hidden = new Set(this.silent());
@@ -158,12 +160,13 @@ export class ViewState {
   }
 
   /**
-   * Keep the rows that ran in a stretch of time, heaviest in it first; null: all rows again.
-   * @param {Uint8Array | null} ran
+   * The numbers have changed: keep the rows that ran, if only some did, and the heaviest first.
+   * @param {Uint8Array | null} ran in a stretch of time; null: all rows
+   * @param {boolean} shipped whether the numbers are those that came, in their order
    */
-  setRange(ran) {
+  setNumbers(ran, shipped) {
     this.inRange = ran;
-    const main = ran && this.main;
+    const main = shipped ? undefined : this.main;
     if (this.sort) this.order = this.inOrder(this.sort.key, this.sort.descending);
     else this.order = main ? this.inOrder(main.key, true) : this.children;
     this.filter(this.regex ? new RegExp(this.search, "i") : null);

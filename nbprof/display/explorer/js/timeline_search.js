@@ -1,0 +1,67 @@
+/** Which op run is where: at a point, and beside another. */
+
+/** @typedef {import("./timeline_data.js").Events} Events */
+
+/**
+ * @param {Events} events
+ * @param {number} time
+ * @param {number} wanted the lane
+ * @param {number} pixel how long one is
+ * @returns {number} the op run there, the innermost, or -1
+ */
+export function eventAt(events, time, wanted, pixel) {
+  const { start, micros, lane, count, longest } = events;
+  let found = -1;
+  for (let i = events.after(time - Math.max(longest, pixel)); i < count && start[i] <= time; i++) {
+    if (lane[i] !== wanted) continue;
+    const here = time < start[i] + Math.max(micros[i], pixel);
+    if (here && (found < 0 || micros[i] <= micros[found])) found = i;
+  }
+  return found;
+}
+
+/**
+ * Find where an arrow key leads: to the next op run of the lane, or to the nearest of another.
+ * @param {Events} events
+ * @param {number} from an op run, or -1: none yet
+ * @param {string} key
+ * @param {number} time from which on to look for a first one
+ * @returns {number} -1: there is none
+ */
+export function eventBeside(events, from, key, time) {
+  const { count, lane, lanes } = events;
+  if (from < 0) return Math.min(events.after(time), count - 1);
+  if (key === "ArrowRight" || key === "ArrowLeft") {
+    return inLane(events, from, lane[from], key === "ArrowRight" ? 1 : -1);
+  }
+  const down = key === "ArrowDown" ? 1 : -1;
+  for (let wanted = lane[from] + down; wanted >= 0 && wanted < lanes.length; wanted += down) {
+    const found = nearest(events, from, wanted);
+    if (found >= 0) return found;
+  }
+  return -1;
+}
+
+/**
+ * @param {Events} events
+ * @param {number} from
+ * @param {number} wanted
+ * @param {number} way
+ */
+function inLane({ lane, count }, from, wanted, way) {
+  for (let i = from + way; i >= 0 && i < count; i += way) if (lane[i] === wanted) return i;
+  return -1;
+}
+
+/**
+ * @param {Events} events
+ * @param {number} from
+ * @param {number} wanted
+ */
+function nearest(events, from, wanted) {
+  const before = inLane(events, from, wanted, -1);
+  const behind = inLane(events, from, wanted, 1);
+  if (before < 0 || behind < 0) return Math.max(before, behind);
+  const { start } = events;
+  return start[behind] - start[from] < start[from] - start[before] ? behind : before;
+}
