@@ -156,7 +156,7 @@ class Explorer:
 
     @property
     def status(self):
-        return self.root.locator(".nbx-status[role=status]").inner_text()
+        return self.root.locator(".nbx-status[role=status]").first.inner_text()
 
     def row(self, name):
         whole = re.compile(f"^{re.escape(name)}$")
@@ -173,11 +173,11 @@ class Explorer:
     def search(self, text, found):
         """Search, and wait until the table says what was found."""
         self.root.get_by_role("searchbox").fill(text)
-        self.root.locator(".nbx-status[role=status]", has_text=found).wait_for()
+        self.root.locator(".nbx-status[role=status]", has_text=found).first.wait_for()
 
     def choose_time(self, first, last):
         """Drag over a stretch of the timeline, in shares of its width."""
-        canvas = self.root.get_by_role("img", name="timeline of")
+        canvas = self.root.get_by_role("application", name="timeline")
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
         height = box["y"] + 25

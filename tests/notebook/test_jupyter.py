@@ -270,7 +270,7 @@ def test_the_curve_of_memory_is_gone_through_with_keys_and_tells_python(app):
 
     app.page.keyboard.press("p")
 
-    assert re.match(r"[\d.]+ m?s: [\d.]+ MiB held", curve.get_attribute("aria-valuetext"))
+    assert re.match(r"[\d.]+ [µm]?s: [\d.]+ MiB held", curve.get_attribute("aria-valuetext"))
     app.page.keyboard.press("+")
     assert curve.evaluate("element => element.closest('.nbx').offsetHeight") == height
     app.write(CODE, "print('zoomed', curve.time_range is not None)")
