@@ -4,10 +4,10 @@ PYTHON ?= python3
 SHELL  := bash
 python := .venv/bin/python
 
-.PHONY: help demo lab test bench docs lint
+.PHONY: help demo lab test bench bench-ui docs lint
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' Makefile
 
 demo: .venv/.demo-stamp    ## profile a real notebook and show its reports
 	@$(python) examples/demo.py
@@ -22,6 +22,10 @@ test: .venv/.test-stamp    ## run all tests (ARGS="-k scope" chooses some)
 
 bench: .venv/.bench-stamp  ## measure nbprof beside its peers (ARGS="--help" shows how to choose)
 	@$(python) tests/benchmarks/run.py $(ARGS)
+
+bench-ui: .venv/.bench-stamp  ## the same for the explorer alone, in a browser
+	@missing=$$(bash tests/install_chromium.sh); [ -z "$$missing" ] || { echo "Not measured: $$missing."; exit 1; }
+	@$(python) tests/benchmarks/run.py explorer $(ARGS)
 
 docs: .venv/.docs-stamp    ## build the documentation into build/docs
 	@NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build --strict --config-file - < docs/mkdocs.yml
@@ -47,7 +51,7 @@ packages.lint := '.[lint]'
 says.demo := TensorFlow and a notebook runner into .venv (one to two minutes)
 says.lab  := TensorFlow and JupyterLab into .venv (one to two minutes)
 says.test := TensorFlow, JupyterLab and the test tools into .venv (one to two minutes)
-says.bench := TensorFlow and xprof into .venv (one to two minutes)
+says.bench := TensorFlow, xprof, JupyterLab and the other peers into .venv (one to two minutes)
 says.docs := mkdocs-material into .venv (half a minute)
 says.lint := ruff and mypy into .venv (half a minute)
 

@@ -1,5 +1,6 @@
 """Runs the quickstart notebook for real and shows its reports in the terminal (`make demo`)."""
 
+import copy
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ NOTEBOOK = TOP / "examples" / "notebooks" / "quickstart.ipynb"
 RESULT = TOP / "build" / "demo"
 LOG = RESULT / "kernel.log"  # what TensorFlow has to say of itself
 ROWS_SHOWN = 12
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 # The page is for offline readers too: nbconvert's own, without the scripts it would fetch.
 OFFLINE_PAGE = """{%- extends 'lab/index.html.j2' -%}
@@ -88,6 +90,8 @@ def run(notebook: NotebookNode) -> None:
             print(f"{time.perf_counter() - start:.1f} s", flush=True)
             for report in reports(cell):
                 print(f"\n{excerpt(report)}\n", flush=True)
+            if any(WIDGET in output.get("data", {}) for output in cell.outputs):
+                print("      a live widget: make lab opens the notebook in a browser", flush=True)
     print()
 
 
@@ -135,8 +139,18 @@ def essence(error: CellExecutionError) -> str:
 def to_html(notebook: NotebookNode) -> str:
     loader = DictLoader({"offline.html.j2": OFFLINE_PAGE})
     exporter = HTMLExporter(extra_loaders=[loader], template_file="offline.html.j2")
-    page, _ = exporter.from_notebook_node(notebook)
+    page, _ = exporter.from_notebook_node(without_widgets(notebook))
     return page
+
+
+def without_widgets(notebook: NotebookNode) -> NotebookNode:
+    """The notebook for a page, which has no kernel: each widget gives way to its plain table."""
+    shown = copy.deepcopy(notebook)
+    shown.metadata.pop("widgets", None)
+    for cell in shown.cells:
+        for output in cell.get("outputs", ()):
+            output.get("data", {}).pop(WIDGET, None)
+    return shown
 
 
 if __name__ == "__main__":

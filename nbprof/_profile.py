@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from nbprof.memory.result import MemoryResult
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
 
@@ -48,6 +49,12 @@ class Recording:
     """Whether functions, layers and variables are known, which a trace alone does not have."""
     memory: str = ""
     """What the process held in RAM, in words; empty where it was not measured."""
+    peak_is_exact: bool = True
+    """Whether the peak in RAM is the peak, and not only the most that was seen."""
+    kept_bytes: float = -1.0
+    """Freed by the cell, but kept by the C library's allocator; -1: not known."""
+    children_bytes: float = -1.0
+    """The most that child processes were seen to hold together; -1: there were none."""
 
 
 class _Once:
@@ -130,6 +137,19 @@ def no_allocator() -> "pd.DataFrame":
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
 
 
+def _no_samples() -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = {"start_ns": "int64", "resident_bytes": "int64", "peak_bytes": "int64", "gap": "bool"}
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
+
+
+def _no_statements() -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame({"start_ns": pd.Series(dtype="int64"), "line": pd.Series(dtype="int64")})
+
+
 def lazily(make: "Callable[[], pd.DataFrame]", part: "pd.DataFrame | None" = None) -> Any:
     """Give a table that is made when it is first asked for; `part` has some columns of it."""
     return _Once(make, part)
@@ -193,6 +213,11 @@ class Profile:
     """A row per host whose trace was loaded: `host`, `start_ns` (by the clock of `time.time_ns`, 0:
     not known), `wall_ns`, `slowest_step`, `slowest_step_micros`. The tables `threads`,
     `allocations`, `traces` and `spent` have a column `host` then."""
+    samples: "pd.DataFrame" = _table(_no_samples)
+    """A row per look at what the process held in RAM: `start_ns`, `resident_bytes`, `peak_bytes`
+    (the most since the look before) and `gap` (whether that was too long ago to be joined)."""
+    statements: "pd.DataFrame" = _table(_no_statements)
+    """A row per statement of the cell that began: `start_ns`, `line`."""
     recording: Recording
     notes: tuple[str, ...] = ()
     """A sentence for everything that was not recorded, or not as one would expect."""
@@ -317,6 +342,16 @@ class Profile:
         from nbprof.views import memory
 
         return memory.live_at_peak(self)
+
+    def process_memory(self) -> "MemoryResult":
+        """Give what the process held in RAM meanwhile, as `%memit` does, on the profile's clock.
+
+        Its curve is marked where the cell's statements, the steps and the ops that held the most
+        began. It has `plot()` and `explore()`. Raises NbprofError where RAM was not measured.
+        """
+        from nbprof.views import process_memory
+
+        return process_memory.process_memory(self)
 
     def plot_timeline(self, ax: "Axes | None" = None) -> "Axes":
         """Draw what each thread and each stream of an accelerator did when, by op type.
@@ -471,6 +506,8 @@ _HELD = {
     "steps": {WHOLE: "step", NUMBERS: "start_micros micros", TEXT: "function", TRUTH: "traced"},
     "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},
     "spent": {TEXT: "category host", WHOLE: "ns"},
+    "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
+    "statements": {WHOLE: "start_ns line"},
     "machines": {
         TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",
     },

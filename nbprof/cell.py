@@ -63,6 +63,11 @@ class Cell:
             before(self.lines[-1])
         return eval(self.last_expression, *names)
 
+    def run_and_drop(self, before: Callable[[int], None] | None = None) -> None:
+        """Execute it; a last expression's value is let go, as nobody will see it."""
+        __tracebackhide__ = True
+        self.run(before)
+
 
 def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) -> Cell:
     """Compile a cell body; raise SyntaxError, or UsageError for a top-level await."""

@@ -85,7 +85,7 @@ class NbprofMagics(Magics):
         run = ProfiledRun(f"In [{number(shell)}]", request.light, request.limit)
         try:
             _or_usage_error(run.__enter__)
-            return cell.run()
+            return cell.run(run.mark_line)
         except BaseException as error:
             if is_the_cell():
                 leave_like_bare(shell, error)

@@ -5,7 +5,7 @@ Flags come first, as memory_profiler has them; the rest of the line is a stateme
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ class Magic:
     forms: tuple[tuple[str, str], ...]
     flags: Mapping[str, Flag]
     remark: str
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Flags that memory_profiler has and this has not, and why, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,10 @@ MAGICS = {
                 "afterwards also find out what Python objects and tensors hold and what the "
                 "allocator can return",
             ),
+            "trim": Flag(
+                "",
+                "first have the allocator return what it kept, so that using it again shows",
+            ),
             "T": TEXT_FILE,
             "backend": Flag(
                 "NAME",
@@ -141,6 +147,10 @@ MAGICS = {
         "The code runs once, as if bare, in this process. A line's numbers include what it calls. "
         "Memory is\nread after lines that take 20 µs or more and at least every 200 µs; what "
         "shorter lines hold is counted\nto the line after which it is read.",
+        {
+            "c": "%mprun has no -c: nobody knows which line a child process' memory belongs to; "
+            "%memit -c adds children to the peak of a statement or cell."
+        },
     ),
     "memobj": Magic(
         "Show what the notebook's names hold, or what a cell left behind.",
@@ -168,13 +178,15 @@ _NUMBER = re.compile(r"-([a-z])([0-9.].*)")
 
 def parse(magic: str, line: str) -> Given:
     """Read a line: `-name value`, `-name=value`, `-r3`, switches together as `-oq`."""
-    known = MAGICS[magic].flags
+    known, refused = MAGICS[magic].flags, MAGICS[magic].refused
     given: dict[str, Any] = {}
     rest = line.strip()
     while rest.startswith("-"):
         word, rest = _next_word(rest)
         if word == "--":
             break
+        if word.lstrip("-") in refused:
+            raise NbprofError(refused[word.lstrip("-")])
         for name, value in _flags_in(word, known):
             flag = known[name]
             if flag.value and value is None:

@@ -52,14 +52,15 @@ class MemoryMagics(Magics):
         code = _compiled(self.shell, "memit", line, given, cell)
         if cell is not None and given.rest:
             compile_statement(self.shell, "memit", given.rest).run()
+        from nbprof.capture.step_watch import steps_told
         from nbprof.memory.backends import backend
 
-        measuring = _or_usage_error(backend, given.flags)
+        measuring = _or_usage_error(backend, given.flags, steps_told)
         value = None
         try:
             for _ in range(given.get("r", 1)):
                 value = None  # what the run before returned is not memory of this one
-                value = measuring.run(code.run)
+                value = measuring.run(code.run if cell is not None else code.run_and_drop)
         except BaseException as error:
             if cell is not None and is_the_cell():
                 leave_like_bare(self.shell, error)
@@ -141,7 +142,8 @@ class MemoryMagics(Magics):
         for name in asked:
             if name not in names:
                 raise NbprofError(f"there is no name {name} in this notebook.")
-        return look({name: names[name] for name in asked} if asked else names, given.get("n", 15))
+        wanted = {name: names[name] for name in asked} if asked else names
+        return look(wanted, given.get("n", 15), (shell, shell.user_ns, shell.user_ns.get("Out")))
 
     def _left_behind(self, before: "ObjectMemory", given: Given) -> "ObjectMemory":
         from nbprof.memory.namespace import difference

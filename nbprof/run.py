@@ -1,5 +1,6 @@
 """Profile a stretch of code: capture, then ingest. The magic and plain Python come in here."""
 
+import math
 import sys
 import warnings
 from contextlib import AbstractContextManager
@@ -89,9 +90,13 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
 
         profile = ingest.read(capture)
         if memory is not None:
-            recording = replace(profile.recording, memory=memory.result.told)
-            profile = replace(profile, recording=recording)
+            profile = _with_memory(profile, memory, memory.began_ns - capture.start_ns)
         self._profile = _last = profile
+
+    def mark_line(self, number: int) -> None:
+        """Note that a statement of the cell begins."""
+        if self._memory is not None:
+            self._memory.mark(number)
 
     @property
     def profile(self) -> "Profile":
@@ -99,6 +104,20 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         if self._profile is None:
             raise NbprofError("there is no profile yet: the profiled block has not ended.")
         return self._profile
+
+
+def _with_memory(profile: "Profile", memory: "Measurement", later_ns: int) -> "Profile":
+    """Add what was measured of the process, which began so much later than the profile's clock."""
+    run = memory.run
+    recording = replace(
+        profile.recording,
+        memory=memory.result.told,
+        peak_is_exact=run.exact,
+        kept_bytes=-1.0 if math.isnan(run.kept) else float(run.kept),
+        children_bytes=-1.0 if math.isnan(run.children) else float(run.children),
+    )
+    samples, statements = run.tables(later_ns)
+    return profile.with_values(recording=recording, samples=samples, statements=statements)
 
 
 def _stopped(recorder: "Recorder") -> "Capture":

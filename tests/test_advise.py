@@ -221,26 +221,35 @@ def test_few_or_short_traces_are_fine(micros):
     assert "retracing" not in advice(traces(*micros)).index
 
 
-def test_many_small_eager_ops_are_found():
-    profile = by_hand.profile(node("Add", "Add", micros=3000, runs=1500))
+def runs_alike(name, runs, micros):
+    """Make a profile of a loop of ops, each as long as the other."""
+    profile = by_hand.profile(node(name, "Add", runs=runs))
+    alike = profile.events.assign(self_ns=1000 * micros, duration_ns=1000 * micros)
+    return changed(profile, events=alike, spent=spent(Python=50, dispatch=40, ops=10))
 
-    found = advice(changed(profile, spent=spent(Python=50, dispatch=40, ops=10)))
+
+def test_many_small_eager_ops_are_found():
+    found = advice(runs_alike("Add", 1500, 2))
 
     assert found.loc["many small eager ops", "rows"] == ["Add"]
-    assert "1,500 eager ops ran for 2us each" in found.loc["many small eager ops", "message"]
+    said = found.loc["many small eager ops", "message"]
+    assert "1,500 eager ops ran, most for 2us or so; starting them took 90%" in said
+
+
+def test_small_eager_ops_some_of_which_had_to_wait_for_a_core_are_found():
+    profile = runs_alike("Add", 1500, 2)
+    profile.events.loc[::10, ["self_ns", "duration_ns"]] = 5_000_000
+
+    assert "many small eager ops" in advice(profile).index
 
 
 @pytest.mark.parametrize(
     ("name", "runs", "micros"),
-    [("model/add", 1500, 3000), ("Add", 500, 1000), ("Add", 1500, 150_000)],
+    [("model/add", 1500, 2), ("Add", 500, 2), ("Add", 1500, 100)],
     ids=["ops of a graph", "few ops", "long ops"],
 )
 def test_other_ops_are_not_taken_for_small_eager_ones(name, runs, micros):
-    profile = by_hand.profile(node(name, "Add", micros=micros, runs=runs))
-
-    found = advice(changed(profile, spent=spent(Python=50, dispatch=40, ops=10)))
-
-    assert "many small eager ops" not in found.index
+    assert "many small eager ops" not in advice(runs_alike(name, runs, micros)).index
 
 
 # What steps wait for

@@ -1,5 +1,6 @@
 """Pages kept by hand where a table in the code says the same are compared with that table."""
 
+import importlib
 import json
 import re
 import runpy
@@ -264,3 +265,23 @@ def test_what_reports_are_said_to_say_they_can_say():
 def test_pictures_that_are_drawn_for_a_page_are_there_and_small(page):
     for _, file in runpy.run_path(str(MAKE_EXAMPLES))["pictures"](page):
         assert 0 < file.stat().st_size < 60_000
+
+
+def test_every_picture_on_a_page_is_one_that_something_makes(monkeypatch):
+    monkeypatch.syspath_prepend(TOP / "tests" / "notebook")
+    taken = importlib.import_module("pictures").IN_DOCS
+    pages = [TOP / "README.md", *DOCS.rglob("*.md")]
+    shown = {
+        (page.parent / file).resolve()
+        for page in pages
+        for file in re.findall(r"!\[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))
+    }
+    drawn = {
+        file.resolve()
+        for page in pages[1:]
+        for _, file in runpy.run_path(str(MAKE_EXAMPLES))["pictures"](page)
+    }
+
+    assert shown == drawn | {DOCS / "images" / name for name in taken}
+    assert shown == set((DOCS / "images").iterdir())
+    assert all(file.stat().st_size < 150_000 for file in shown)

@@ -24,7 +24,13 @@ from nbprof.display.explorer.packing import Store, heaviest, options_as_typed, p
 from nbprof.display.explorer.payload import Payload, all_views, whole, within
 from nbprof.display.explorer.script import FOLDER, in_order, script
 from nbprof.line import parse_line
-from nbprof.units import format_bytes, format_count, format_micros
+from nbprof.units import (
+    format_bytes,
+    format_count,
+    format_mebibytes,
+    format_micros,
+    format_seconds,
+)
 
 SCRIPTS = sorted((FOLDER / "js").glob("*.js"))
 TYPES = {"i8": "b", "i16": "h", "i32": "i", "f64": "d"}
@@ -414,7 +420,8 @@ def test_the_script_is_small_and_has_neither_comments_nor_imports():
     assert len(joined.encode()) < 100_000
     assert not re.search(r"/\*\*|^\s*//|^import |^export ", joined, re.M)
     assert "</" not in joined
-    assert set(in_order()) == {file.stem for file in SCRIPTS}
+    used = {*in_order(), *in_order("memory_curve")}
+    assert used == {file.stem for file in SCRIPTS}
 
 
 def test_names_of_the_modules_do_not_meet_when_they_are_joined():
@@ -462,6 +469,11 @@ def scripts(tmp_path_factory):
     ways = {"micros": format_micros, "bytes": format_bytes, "count": format_count}
     texts = {name: [[one, write(one)] for one in numbers] for name, write in ways.items()}
     (folder / "numbers.json").write_text(json.dumps(texts))
+    of_memory = {
+        "mebibytes": [[one, format_mebibytes(one)] for one in (0, 1, 2**20, 123456789, 5e9)],
+        "seconds": [[one, format_seconds(one * 1e9)] for one in (0, 5e-6, 0.0321, 0.9, 12.345)],
+    }
+    (folder / "memory_numbers.json").write_text(json.dumps(of_memory))
     view = TIMED.scope(select="micros,bytes,occurrence,op_types")
     (folder / "scope.json").write_text(whole(view, all_views(view)).to_json())
     trained = TRAINED.scope()
@@ -496,7 +508,8 @@ def test_the_modules_pass_their_own_tests(scripts):
 
 
 def test_the_joined_script_can_be_read(scripts):
-    (scripts / "joined.js").write_text(script(), encoding="utf-8")
+    joined = f"{script()}\nfunction other() {{{script('memory_curve')}}}"
+    (scripts / "joined.js").write_text(joined, encoding="utf-8")
 
     done = subprocess.run(
         ["node", "--check", scripts / "joined.js"], capture_output=True, text=True
@@ -514,7 +527,13 @@ def test_the_types_in_the_modules_are_right():
     flags += " --moduleResolution bundler --lib es2023,dom,dom.iterable"
 
     done = subprocess.run(
-        [compiler, *flags.split(), FOLDER / "js" / "explorer.js"], capture_output=True, text=True
+        [
+            compiler,
+            *flags.split(),
+            *(FOLDER / "js" / f"{name}.js" for name in ("explorer", "memory_curve")),
+        ],
+        capture_output=True,
+        text=True,
     )
 
     assert done.returncode == 0, done.stdout

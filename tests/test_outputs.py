@@ -2,7 +2,9 @@
 
 import gzip
 import json
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 from by_hand import node, profile
 
@@ -280,3 +282,24 @@ def test_what_cannot_be_written_is_refused_in_a_sentence(
         run_twice().view(view, **options)
 
     assert list(tmp_path.iterdir()) == []
+
+
+HALF = "\udfff"
+"""Half a character: a text may have it, a file in UTF-8 may not."""
+
+
+@pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
+def test_half_a_character_costs_no_view_and_no_file(tmp_path, view):
+    op = node(f"a{HALF}/b", f"Op{HALF}", 3, size=8, stack=(CELL,), shapes=(f"2{HALF}",))
+    made = profile(op, notes=(HALF,))
+    halves = pd.Series([f"g{HALF}"], dtype=object)  # which Arrow's texts could not hold
+    made = replace(made, frames=made.frames.assign(file=halves, function=halves))
+    out = tmp_path / "out.txt"
+
+    shown = made.view(view, select="micros,op_types,input_shapes", output=f"file:outfile={out}")
+
+    assert HALF in shown.text
+    assert "\N{REPLACEMENT CHARACTER}" in out.read_text(encoding="utf-8")
+    for name in ("x.trace.json", "x.pb.gz", "x.tfprof"):
+        made.export(tmp_path / name)
+        assert (tmp_path / name).stat().st_size

@@ -221,7 +221,7 @@ def tables(draw):
     return pd.DataFrame(columns, index=pd.RangeIndex(rows))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables(), notes=st.lists(TEXTS, max_size=3))
 def test_whatever_is_in_a_table_comes_back(tmp_path, table, notes):
     profile = dataclasses.replace(with_table(table), notes=tuple(notes))
@@ -640,7 +640,7 @@ def test_a_damaged_file_gives_the_profile_or_a_refusal_and_nothing_else(file):
     directory = content.index(b"PK\x01\x02")
     profile = odd_profile()
 
-    for number in range(2000):
+    for number in range(800):
         damaged = bytearray(content)
         start = directory if number % 2 else 0  # half of the damage is done to the directory
         for _ in range(chance.choice((1, 1, 2, 10))):

@@ -13,7 +13,7 @@ SHELVES = {"columns", "options", "units", "errors", "file_format", "protos", "pr
 MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
-    "views": {"views", "_profile"},
+    "views": {"views", "_profile", "memory.result", "memory.sampler"},
     "display": {
         "display",
         "views.view",
@@ -24,7 +24,7 @@ MAY_IMPORT = {
     },
     "export": {"export", "views.view", "_profile"},
     # profile.view() and profile.export() are doors to the next rooms, opened late
-    "_profile": {"views", "views.view", "export"},
+    "_profile": {"views", "views.view", "export", "memory.result"},
     "columns": set(),
     "options": set(),
     "units": set(),
@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "line": set(),
     "memory": {"memory"},
     "memory_flags": set(),
-    "memory_magics": {"cell", "memory", "memory_flags"},
+    "memory_magics": {"capture.step_watch", "cell", "memory", "memory_flags"},
     "magics": {
         *("cell", "display.advice", "files", "line", "run", "_profile"),
         *("memory_flags", "memory_magics"),
@@ -65,7 +65,7 @@ LATE_DOORS = {
     *(("_profile", f"display.plots.{file}") for file in ("timeline", "memory")),
     *(
         ("memory", f"display.memory.{file}")
-        for file in ("text", "html", "plot", "lines", "objects")
+        for file in ("text", "html", "plot", "lines", "objects", "widget")
     ),
 }
 """A View shows and exports itself, a Profile saves and plots itself, results about memory show

@@ -585,9 +585,14 @@ def flipped(data, mix):
 
 
 def read_or_refuse(reader, data):
+    # Once more where garbage was collected meanwhile.
+    assert computing(reader, data) < 1 or computing(reader, data) < 1
+
+
+def computing(reader, data):
     started = time.thread_time()
     assert "some.file" in (refusal(reader, data) or "some.file")
-    assert time.thread_time() - started < 1
+    return time.thread_time() - started
 
 
 def refusal(reader, data):

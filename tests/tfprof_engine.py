@@ -207,6 +207,10 @@ class Engine:
             load={"graph": case.graph, "runs": list(case.runs), "op_log": case.op_log or b""},
         )
 
+    def save_again(self, saved):
+        """Load a saved profile and make its ProfileProto anew: Answer.saved."""
+        return self._answer(view="save", options={}, output="none", load={"saved": saved})
+
     def _answer(self, **question):
         worker = self._living()
         pickle.dump(question, worker.stdin)

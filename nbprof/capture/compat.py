@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, Variable
 
@@ -35,6 +36,9 @@ PARTS = {
     "tensorflow.python.eager.backprop": BACKWARD,
 }
 """Which parts of the work these modules do."""
+
+STEP_STATS = {"step_num", "tf_function_call"}
+"""What a `Trace` is given that is a step: by the user, or by TensorFlow around a function."""
 
 BYTES_OF_STRING = 24
 """What a string takes in a tensor, its text elsewhere."""
@@ -218,6 +222,45 @@ def watch_sessions(
     finally:
         _pywrap_profiler.ProfilerSession = new_session
         session.tf_session = c_api
+
+
+@contextmanager
+def watch_calls(enter: Callable[[str], None], leave: Callable[[], None]) -> Iterator[None]:
+    """Call `enter(name)` and `leave()` around calls of functions and Trace blocks with a number.
+
+    TensorFlow puts each into a `Trace`, whether a profiler runs or not. The hooks return before it
+    does anything, so that none of nbprof's frames stands in a traceback of the user's.
+    """
+    from tensorflow.python.eager.polymorphic_function import polymorphic_function
+    from tensorflow.python.profiler.trace import Trace
+
+    init, begin, end = Trace.__init__, Trace.__enter__, Trace.__exit__
+    calling = vars(polymorphic_function)
+    told: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+    def init_and_know(self: Any, name: str, **kwargs: Any) -> None:
+        init(self, name, **kwargs)
+        if STEP_STATS & kwargs.keys() or sys._getframe(1).f_globals is calling:
+            told[self] = name
+
+    def begin_and_tell(self: Any) -> Any:
+        if self in told:
+            enter(told[self])
+        return begin(self)
+
+    def end_and_tell(self: Any, *error: Any) -> None:
+        if told.pop(self, None) is not None:
+            leave()
+        end(self, *error)
+
+    try:
+        Trace.__init__, Trace.__enter__, Trace.__exit__ = (
+            *(init_and_know, begin_and_tell),
+            end_and_tell,
+        )
+        yield
+    finally:
+        Trace.__init__, Trace.__enter__, Trace.__exit__ = init, begin, end
 
 
 @contextmanager

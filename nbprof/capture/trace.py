@@ -73,8 +73,8 @@ class Recorder:
             if self._import_tensorflow():
                 self._start_session()
             self._cost_ns = time.perf_counter_ns() - began
-            self._start_ns = time.time_ns()
             self._clock = time.perf_counter_ns()
+            self._start_ns = time.time_ns()  # second: so no event ends after the wall time
         except BaseException:
             self._release()
             raise

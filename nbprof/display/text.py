@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from nbprof.protos.letters import letters
 from nbprof.units import NOT_RECORDED, format_micros
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _op_rows(view: "View") -> Iterator[str]:
     shown = [column for column in view.columns if column.name not in BELOW_ROWS]
     for row in view.frame.to_dict("records"):
         # C pads letters of more than one byte less.
-        name = row["name"] + " " * (25 - len(row["name"].encode(errors="surrogateescape")))
+        name = row["name"] + " " * (25 - len(letters(row["name"])))
         yield name + ", ".join(_op_cell(column, row) for column in shown)
         if "input_shapes" in row and row["name"] != ROOT:
             yield from ("", *map(_shapes_line, row["input_shapes"]), "")

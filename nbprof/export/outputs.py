@@ -8,6 +8,7 @@ from nbprof.export import pprof, tfprof_timeline
 from nbprof.export.single_runs import need_single_runs
 from nbprof.export.whole_file import whole_file
 from nbprof.options import Output
+from nbprof.protos.letters import letters
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -23,7 +24,7 @@ def write(profile: "Profile", view: "View") -> tuple[Path, ...]:
         if view.options.output.kind == "pprof":
             pprof.write(profile, view, file)
         else:
-            file.write(view.text.encode(errors="surrogateescape"))
+            file.write(letters(view.text))
     return (path,)
 
 

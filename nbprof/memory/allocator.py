@@ -9,6 +9,9 @@ import os
 import sys
 from dataclasses import dataclass
 
+LARGEST_BLOCK = 512
+"""Bytes of the largest object that is small to Python."""
+
 _FIELDS = (
     *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
     *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
@@ -21,10 +24,12 @@ class _Mallinfo(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Heap:
-    """Bytes that the program uses, and bytes of freed pieces between them."""
+    """Bytes that the program uses, bytes of freed pieces between them, and Python's own blocks."""
 
     used: float
     free: float
+    blocks: int = 0
+    """Small objects; Python takes memory for them past the C library."""
 
 
 def heap() -> Heap:
@@ -34,17 +39,33 @@ def heap() -> Heap:
         return Heap(math.nan, math.nan)
     function.restype = _Mallinfo
     found = function()
-    return Heap(found.uordblks + found.hblkhd, found.fordblks)
+    return Heap(found.uordblks + found.hblkhd, found.fordblks, sys.getallocatedblocks())
 
 
 def kept(before: Heap, after: Heap, growth: int) -> float:
-    """Give how much of what was freed between two moments the process still holds.
+    """Give how much of what was freed between two moments the process surely still holds.
 
     `growth` is how much more it holds in RAM. What grew without being used is kept, as far as the
     free pieces grew; those that were returned before are in both moments and cancel.
     """
     unused = growth - (after.used - before.used)
-    return max(0.0, min(after.free - before.free, unused)) if unused == unused else math.nan
+    return max(0.0, float(min(after.free - before.free, unused))) if unused == unused else math.nan
+
+
+def perhaps_kept(before: Heap, after: Heap, growth: int) -> float:
+    """Give how much of the growth is in no use that the allocator knows of.
+
+    It was freed and kept in pieces that were free before, too, but had no pages in RAM then; or
+    somebody took memory past the C library, which nobody can tell. NaN where Python itself did.
+    """
+    unused = growth - (after.used - before.used)
+    of_python = LARGEST_BLOCK * (after.blocks - before.blocks)
+    return max(0.0, float(unused)) if of_python < 0.1 * unused else math.nan
+
+
+def reusable(heap: Heap, resident: float) -> float:
+    """Give how much of what a process holds may be used again at most, without it holding more."""
+    return max(0.0, min(heap.free, resident - heap.used)) if heap.free == heap.free else math.nan
 
 
 def trim() -> bool:

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -12,6 +13,16 @@ from nbprof.memory.result import MIB, MemoryResult, MemoryRun
 
 Code = Callable[[Callable[[int], None] | None], Any]
 """Code to run; it is given what is to be called with the line of each statement."""
+
+
+Watch = Callable[[Callable[[str], Callable[[], None]]], AbstractContextManager[None]]
+"""Given what is to be called with the name of each step that begins (and gives what is to be called
+at its end), a block in which that happens."""
+
+
+def unwatched(_begin: Callable[[str], Callable[[], None]]) -> AbstractContextManager[None]:
+    """Watch for no steps."""
+    return nullcontext()
 
 
 class Backend(Protocol):
@@ -27,18 +38,19 @@ class Backend(Protocol):
 class Meter:
     """nbprof's own."""
 
-    def __init__(self, flags: Mapping[str, Any]) -> None:
+    def __init__(self, flags: Mapping[str, Any], watch: Watch) -> None:
         self._flags = flags
+        self._watch = watch
         self._done: list[Measurement] = []
 
     def run(self, code: Code) -> Any:
         """Run the code under a Measurement."""
         __tracebackhide__ = True
         flags = self._flags
-        measurement = Measurement(flags.get("i"), flags.get("t"), "c" in flags)
-        with measurement as run:
+        measurement = Measurement(flags.get("i"), flags.get("t"), "c" in flags, "trim" in flags)
+        with self._watch(measurement.step), measurement as run:
             self._done.append(measurement)
-            return code(lambda line: run.mark(f"line {line}"))
+            return code(run.mark)
 
     def result(self, thorough: bool) -> MemoryResult | None:
         """Put the runs together; if asked, look closer at what is held now."""
@@ -57,7 +69,7 @@ class MemoryProfiler:
 
     INTERVAL = 0.1
 
-    def __init__(self, flags: Mapping[str, Any]) -> None:
+    def __init__(self, flags: Mapping[str, Any], _watch: Watch) -> None:
         try:
             from memory_profiler import memory_usage
         except ImportError as error:
@@ -118,12 +130,12 @@ class MemoryProfiler:
         )
 
 
-BACKENDS: dict[str, Callable[[Mapping[str, Any]], Backend]] = {
+BACKENDS: dict[str, Callable[[Mapping[str, Any], Watch], Backend]] = {
     "nbprof": Meter,
     "memory_profiler": MemoryProfiler,
 }
 
 
-def backend(flags: Mapping[str, Any]) -> Backend:
+def backend(flags: Mapping[str, Any], watch: Watch = unwatched) -> Backend:
     """Give the backend that the flags of `%memit` ask for."""
-    return BACKENDS[flags.get("backend", "nbprof")](flags)
+    return BACKENDS[flags.get("backend", "nbprof")](flags, watch)

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nbprof.memory.shown import Shown
 from nbprof.memory.targets import Target
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
 
 
@@ -40,7 +39,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LineMemory:
+class LineMemory(Shown):
     """Memory line by line; `frame` is the thing itself, the rest shows it."""
 
     tables: tuple[Table, ...]
@@ -71,18 +70,6 @@ class LineMemory:
         from nbprof.display.memory import lines
 
         return lines.report(self)
-
-    @property
-    def in_a_line(self) -> str:
-        """Nothing: `%mprun -o` prints nothing of a result that it returns."""
-        return ""
-
-    def to_csv(self, path: "str | os.PathLike[str]") -> None:
-        """Write the frame as CSV, one header line, bytes."""
-        self.frame.to_csv(path, index=False)
-
-    def __repr__(self) -> str:
-        return self.text
 
     def _repr_html_(self) -> str:
         from nbprof.display.memory import lines

@@ -15,7 +15,7 @@ from threading import get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from nbprof.memory.targets import Tally, Target
+from nbprof.memory.targets import Tally, Target, first_line
 from nbprof.memory.watermark import watermark
 
 LONG_LINE_NS = 20_000
@@ -82,6 +82,8 @@ class Book:
         if anew and id(code) in self._entrances:
             target.calls += 1
             target.entered = target.entered or known
+        elif id(code) in target.going_on:
+            target.tallies[first_line(code)].hits -= 1  # its line has begun already
         outer: frozenset[int] = frozenset()
         for frame in reversed(self._frames):
             if frame.target is target:
@@ -168,7 +170,7 @@ class Settrace:
                 leave()
             return trace_lines
 
-        def trace_calls(frame: FrameType, *_: Any) -> Any:
+        def trace_calls(frame: FrameType, _event: str, _: Any) -> Any:
             if id(frame.f_code) not in by_code:
                 return None
             enter(frame.f_code, frame.f_trace is None)

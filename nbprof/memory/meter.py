@@ -3,19 +3,26 @@
 What is read here costs microseconds. Nothing is forked, ended or run again.
 """
 
+import gc
+import math
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.memory.allocator import heap, kept
+from nbprof.memory.allocator import heap, kept, perhaps_kept, reusable, trim
 from nbprof.memory.devices import devices, over
-from nbprof.memory.result import Mark, MemoryResult, MemoryRun
+from nbprof.memory.result import STEP, Mark, MemoryResult, MemoryRun
 from nbprof.memory.sampler import Sampler
 from nbprof.memory.watermark import Reading, watermark
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+MOST_STEPS = 5000
+"""So many steps are marked; noting more would take memory itself."""
 
 
 class Measurement(AbstractContextManager["Measurement"]):
@@ -23,7 +30,8 @@ class Measurement(AbstractContextManager["Measurement"]):
 
     `interval` is the time between samples of the curve in seconds; the peak does not depend on it.
     After `timeout` seconds measuring ends while the code runs on. `include_children` adds what
-    child processes hold.
+    child processes hold. `trim` first has the allocator return what it kept, so that using it again
+    shows.
     """
 
     def __init__(
@@ -31,16 +39,20 @@ class Measurement(AbstractContextManager["Measurement"]):
         interval: float | None = None,
         timeout: float | None = None,
         include_children: bool = False,
+        trim: bool = False,
     ) -> None:
         self._interval = interval
         self._timeout = timeout
         self._include_children = include_children
+        self._trim = trim
         self._owner = watermark()
         self._marks: list[Mark] = []
+        self._steps = 0
         self._last: Reading | None = None
         self._run: MemoryRun | None = None
 
     def __enter__(self) -> "Measurement":
+        self._trimmed = self._trim and gc.collect() >= 0 and trim()
         self._sampler = Sampler(self._owner, self._interval, self._timeout, self._read_last)
         if self._include_children:
             self._sampler.ask_children(0)
@@ -50,6 +62,8 @@ class Measurement(AbstractContextManager["Measurement"]):
         try:
             self._heap = heap()
             self._stretch = self._owner.open()
+            self.began_ns = time.time_ns()
+            """When it began, by the clock of TensorFlow's trace."""
             self._began = time.perf_counter()
             self._sampler.begin(self._stretch, self._began)
         except BaseException:
@@ -57,9 +71,24 @@ class Measurement(AbstractContextManager["Measurement"]):
             raise
         return self
 
-    def mark(self, label: str) -> None:
-        """Note that something begins now, for the curve."""
-        self._marks.append(Mark(time.perf_counter() - self._began, label))
+    def mark(self, line: int) -> None:
+        """Note that a statement begins now, for the curve."""
+        self._marks.append(Mark(time.perf_counter() - self._began, f"line {line}"))
+
+    def step(self, name: str) -> Callable[[], None]:
+        """Note that a step begins; give what is to be called when it has ended."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            return lambda: None
+        label = f"step {self._steps - 1}: {name}"
+        begun = Mark(time.perf_counter() - self._began, label, STEP)
+        place = len(self._marks)
+        self._marks.append(begun)
+
+        def ended() -> None:
+            self._marks[place] = replace(begun, end=time.perf_counter() - self._began)
+
+        return ended
 
     def _read_last(self) -> None:
         if self._last is None:
@@ -84,13 +113,16 @@ class Measurement(AbstractContextManager["Measurement"]):
         if self._include_children and sampler.children is not None:
             before += self._children_before
             peak, exact = max(peak, sampler.together), False
+        now, growth = heap(), last.resident - stretch.before
         self._run = MemoryRun(
             before=before,
             peak=peak,
             after=last.resident,
             exact=exact,
             seconds=self._seconds,
-            kept=kept(self._heap, heap(), last.resident - stretch.before),
+            kept=kept(self._heap, now, growth),
+            perhaps_kept=perhaps_kept(self._heap, now, growth),
+            reusable=math.nan if self._trimmed else reusable(self._heap, stretch.before),
             children=float("nan") if sampler.children is None else sampler.children,
             devices=over(self._devices, devices()),
             curve=sampler.curve,
@@ -106,6 +138,10 @@ class Measurement(AbstractContextManager["Measurement"]):
             notes.append(
                 "with -c the peak is the most that was seen of the process and its children "
                 "together, so it is a lower bound."
+            )
+        if self._steps > MOST_STEPS:
+            notes.append(
+                f"of {self._steps:,} steps the first {MOST_STEPS:,} are marked in the curve."
             )
         if cut:
             notes.append(

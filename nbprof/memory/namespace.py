@@ -1,21 +1,20 @@
 """What the names of a notebook hold: `%memobj`, and what a cell left behind: `%%memobj`."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import BuiltinFunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nbprof.memory.objects import Sizer, type_name
+from nbprof.memory.objects import Sizer, owns_data, type_name
+from nbprof.memory.shown import Shown
 from nbprof.memory.watermark import watermark
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
 
-SECONDS = 0.4
-"""So long is looked for what is held at most, and so long again for what each name leads to."""
+SECONDS, AGAIN = 0.35, 0.2
+"""So long is looked for what is held at most, and then for what names lead to that share it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Kind:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ObjectMemory:
+class ObjectMemory(Shown):
     """What names hold, or with `change` what they hold more than before a cell."""
 
     names: tuple[Name, ...]
@@ -100,37 +99,25 @@ class ObjectMemory:
 
         return objects.report(self)
 
-    @property
-    def in_a_line(self) -> str:
-        """Nothing: `%memobj -o` prints nothing of a result that it returns."""
-        return ""
-
-    def to_csv(self, path: "str | os.PathLike[str]") -> None:
-        """Write the frame as CSV, one header line, bytes."""
-        self.frame.to_csv(path, index=False)
-
-    def __repr__(self) -> str:
-        return self.text
-
     def _repr_html_(self) -> str:
         from nbprof.display.memory import objects
 
         return objects.html_report(self)
 
 
-def look(names: Mapping[str, Any], rows: int = 15) -> ObjectMemory:
-    """Say what each name holds; modules and classes are left out."""
+def look(names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()) -> ObjectMemory:
+    """Say what each name holds; modules, classes and what is `beyond` are left out."""
     kept = {
         name: value
         for name, value in names.items()
         if not isinstance(value, ModuleType | type | BuiltinFunctionType)
     }
     resident = resident_bytes()
-    everything = Sizer(SECONDS)
+    everything = Sizer(SECONDS, beyond)
     found = {}
-    for name in sorted(kept, key=lambda name: _borrows(kept[name])):
+    for name in sorted(kept, key=lambda name: _turn(kept[name])):
         found[name] = (*everything.add(kept[name]), everything.shares)
-    alone = Sizer(SECONDS)
+    alone = Sizer(AGAIN, beyond)
     sized = []
     for name, value in kept.items():
         size, exact, shares = found[name]
@@ -145,9 +132,11 @@ def look(names: Mapping[str, Any], rows: int = 15) -> ObjectMemory:
     )
 
 
-def _borrows(value: Any) -> bool:
-    """Tell whether an object's data belongs to another, so that the other is counted first."""
-    return getattr(value, "base", None) is not None or isinstance(value, list | tuple | dict)
+def _turn(value: Any) -> int:
+    """Say when an object has its turn: those that own data before those that only lead to it."""
+    if getattr(value, "base", None) is not None or isinstance(value, list | tuple | dict | set):
+        return 1
+    return 0 if owns_data(value) else 2
 
 
 def resident_bytes() -> float:

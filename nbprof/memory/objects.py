@@ -8,13 +8,14 @@ own machinery are not followed.
 import gc
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from nbprof.memory.buffers import Buffers
+from nbprof.memory.distinct import Distinct
 from nbprof.memory.tensors import (
+    has_parts,
     is_machinery,
     parts_of,
     tensor_address,
@@ -28,6 +29,8 @@ PLAIN = {str, bytes, int, float, complex, bool, type(None)}
 """Types whose objects lead nowhere."""
 MANY = 1000
 """Lists of more plain objects than this are added up in one go."""
+FEW = 100
+"""So many elements of a list are needed to tell what the others hold."""
 SAMPLED = 100_000
 """Of an array of more objects than this, so many are looked at."""
 LOOKS = 512
@@ -39,16 +42,17 @@ Looked = tuple[int, list[Any], bool]
 
 
 class Sizer:
-    """Adds objects up, each once, for at most `seconds`."""
+    """Adds objects up, each once, for at most `seconds`; those `beyond` are not followed."""
 
-    def __init__(self, seconds: float) -> None:
-        self.by_type: dict[str, tuple[int, int]] = {}
-        """How many objects of each type, and their bytes."""
+    def __init__(self, seconds: float, beyond: Iterable[Any] = ()) -> None:
+        self._counts: dict[type, list[int]] = {}
         self.shares = False
         """Whether what was last added leads to something that was counted before."""
         self._until = time.perf_counter() + seconds
         self._seen: set[int] = set()
+        self._beyond = frozenset(map(id, beyond))
         self._buffers = Buffers()
+        self._distinct = Distinct()
         self._ways: dict[type, Callable[[Any], Looked]] = {}
         """How objects of each type are looked at."""
         self._made: list[Any] = []
@@ -56,75 +60,102 @@ class Sizer:
 
     def afresh(self) -> "Sizer":
         """Give another that has counted nothing, and the time that is left."""
-        return Sizer(self._until - time.perf_counter())
+        fresh = Sizer(self._until - time.perf_counter())
+        fresh._beyond = self._beyond
+        return fresh
+
+    @property
+    def by_type(self) -> dict[str, tuple[int, int]]:
+        """How many objects of each type, and their bytes."""
+        named: dict[str, tuple[int, int]] = {}
+        for kind, (count, size) in self._counts.items():
+            name = type_name(kind)
+            before = named.get(name, (0, 0))
+            named[name] = (before[0] + count, before[1] + size)
+        return named
 
     def add(self, value: Any) -> tuple[int, bool]:
         """Give the bytes that an object adds, and whether they are all exact."""
         total, exact, looked = 0, True, 0
         self.shares = False
-        left = [value]
+        seen, left = self._seen, [value]
         while left:
             each = left.pop()
-            if isinstance(each, NOT_FOLLOWED):
+            number, kind = id(each), type(each)
+            if number in seen:
+                self.shares |= kind not in PLAIN
                 continue
-            if id(each) in self._seen:
-                self.shares |= type(each) not in PLAIN
+            if isinstance(each, NOT_FOLLOWED) or number in self._beyond:
                 continue
-            self._seen.add(id(each))
+            seen.add(number)
             looked += 1
-            if looked % LOOKS == 0 and time.perf_counter() > self._until:
-                return total, False
+            if looked % LOOKS == 0 and self._late():
+                return _extrapolated(value, total, len(left)), False
             size, further, is_exact = self._look(each)
             exact &= is_exact
             total += size
-            self._count(type_name(type(each)), 1, size)
-            further, plain = self._without_plain(further)
-            total += plain
+            self._count(kind, 1, size)
+            if len(further) >= MANY:
+                further, plain = self._without_plain(further)
+                total += plain
             left += further
         return total, exact
 
-    def _count(self, kind: str, objects: int, size: int) -> None:
-        before = self.by_type.get(kind, (0, 0))
-        self.by_type[kind] = (before[0] + objects, before[1] + size)
+    def _count(self, kind: type, objects: int, size: int) -> None:
+        counted = self._counts.get(kind)
+        if counted is None:
+            self._counts[kind] = [objects, size]
+        else:
+            counted[0] += objects
+            counted[1] += size
 
     def _without_plain(self, values: list[Any]) -> tuple[list[Any], int]:
         """Add up a long list of plain objects at once; give what is left to follow."""
-        if len(values) < MANY or not set(map(type, values)) <= PLAIN:
+        if not set(map(type, values)) <= PLAIN:
             return values, 0
-        new = dict(zip(map(id, values), values, strict=True))
-        for known in self._seen & new.keys():
-            del new[known]
-        self._seen.update(new)
-        sizes = Counter[type]()
-        kinds = Counter(map(type, new.values()))
-        if len(kinds) == 1:
-            sizes[next(iter(kinds))] = sum(map(sys.getsizeof, new.values()))
-        else:
-            for value in new.values():
-                sizes[type(value)] += sys.getsizeof(value)
-        for kind, size in sizes.items():
-            self._count(type_name(kind), kinds[kind], size)
-        return [], sizes.total()
+        import numpy as np
+
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = values
+        found, _ = self._distinct.add(objects, self._late)
+        for kind, (count, size) in found.items():
+            self._count(kind, count, size)
+        return [], sum(size for _, size in found.values())
+
+    def _late(self) -> bool:
+        return time.perf_counter() > self._until
 
     def _look(self, value: Any) -> Looked:
         if type(value) in PLAIN:
             return sys.getsizeof(value), [], True
         look = self._ways.get(type(value))
         if look is None:
-            special = ((kinds, look) for kinds, look in self._special() if kinds)
-            found = (look for kinds, look in special if isinstance(value, kinds))
-            look = self._ways[type(value)] = next(found, self._other)
+            look = self._ways[type(value)] = self._way(value)
         return look(value)
 
-    def _other(self, value: Any) -> Looked:
-        parts = parts_of(value)
-        if parts is not None:
-            self._made.append(parts)
-            return _shallow(value), list(parts), True
+    def _way(self, value: Any) -> Callable[[Any], Looked]:
+        """Choose how objects of this type are looked at."""
+        for kinds, look in self._special():
+            if kinds and isinstance(value, kinds):
+                return look
+        if has_parts(value):
+            return self._parts
         if is_machinery(value):
-            return _shallow(value), [], True
-        if isinstance(value, FunctionType):
-            return _shallow(value), [value.__closure__, value.__defaults__, value.__dict__], True
+            return self._shallowly
+        return self._function if isinstance(value, FunctionType) else self._other
+
+    def _parts(self, value: Any) -> Looked:
+        parts = parts_of(value)
+        self._made.append(parts)
+        return _shallow(value), list(parts or ()), True
+
+    def _function(self, value: Any) -> Looked:
+        return _shallow(value), [value.__closure__, value.__defaults__, value.__dict__], True
+
+    def _shallowly(self, value: Any) -> Looked:
+        return _shallow(value), [], True
+
+    def _other(self, value: Any) -> Looked:
         size = _shallow(value)
         further = gc.get_referents(value) if gc.is_tracked(value) else []
         if not further and isinstance(held := _attribute(value, "nbytes"), int):
@@ -132,14 +163,8 @@ class Sizer:
         return size, further, True
 
     def _special(self) -> Iterable[tuple[Any, Callable[[Any], Looked]]]:
-        numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
-        yield getattr(numpy, "ndarray", None), self._array
-        yield getattr(pandas, "DataFrame", None), self._table
-        yield (
-            tuple(kind for kind in (_member(pandas, "Series"), _member(pandas, "Index")) if kind),
-            self._column,
-        )
-        yield tuple(kind for kind in (tensor_class(), variable_class()) if kind), self._tensor
+        looks = (self._array, self._table, self._column, self._tensor)
+        return zip(_data_classes(), looks, strict=True)
 
     def _new(self, start: int, size: int) -> int:
         """Give how many bytes of a stretch of memory were not counted before."""
@@ -165,30 +190,34 @@ class Sizer:
         return size + int(sampled * array.size), [], False
 
     def _table(self, table: Any) -> Looked:
-        columns = [table.iloc[:, number] for number in range(table.shape[1])]
-        size = _shallow(table.index) + sum(self._column_data(column) for column in columns)
-        return size, [], True
+        found = [self._column_data(table.iloc[:, number]) for number in range(table.shape[1])]
+        size = _shallow(table.index) + sum(size for size, _ in found)
+        return size, [], all(exact for _, exact in found)
 
     def _column(self, column: Any) -> Looked:
         index = getattr(column, "index", None)
-        size = self._column_data(column)
-        return size + (_shallow(index) if index is not None else 0), [], True
+        size, exact = self._column_data(column)
+        return size + (_shallow(index) if index is not None else 0), [], exact
 
-    def _column_data(self, column: Any) -> int:
-        """Count a column's data once, if it lies in an array; with its texts in any case."""
+    def _column_data(self, column: Any) -> tuple[int, bool]:
+        """Count a column's data once, if it lies in an array, and its texts, each of them once."""
         import numpy as np
 
-        deep = column.memory_usage(deep=True) if not hasattr(column, "index") else (
-            column.memory_usage(index=False, deep=True)
-        )  # fmt: skip
-        dtype = column.dtype
-        if not isinstance(dtype, np.dtype) or dtype.hasobject:
-            return int(deep)
+        objects = getattr(column.array, "_ndarray", None)  # of numpy's or of pandas' own kind
+        if isinstance(objects, np.ndarray) and objects.dtype == object:
+            texts, exact = self._distinct.add(objects, self._late)
+            self.shares |= self._distinct.met
+            size = sum(size for _, size in texts.values())
+            return self._new(*_bounds(_owner(objects))) + size, exact
+        settings = {"index": False} if hasattr(column, "index") else {}
+        deep = int(column.memory_usage(deep=True, **settings))
+        if not isinstance(column.dtype, np.dtype):
+            return deep, True
         data = column.to_numpy(copy=False)
-        rest = int(deep) - int(data.nbytes)
+        rest = deep - int(data.nbytes)
         if rest < 0:  # made only now, such as the numbers of a range
-            return int(deep)
-        return rest + self._new(*_bounds(_owner(data)))
+            return deep, True
+        return rest + self._new(*_bounds(_owner(data))), True
 
     def _tensor(self, tensor: Any) -> Looked:
         size = tensor_bytes(tensor) or 0
@@ -197,6 +226,27 @@ class Sizer:
         if address is not None:
             size = self._new(address, size)
         return _shallow(tensor) + size, [], not texts
+
+
+def _extrapolated(value: Any, total: int, left: int) -> int:
+    """Estimate a long list from the elements that there was time for; else give what was seen."""
+    if not isinstance(value, list | tuple) or len(value) - left < FEW:
+        return total
+    own = _shallow(value)
+    return own + round((total - own) * len(value) / (len(value) - left))
+
+
+def owns_data(value: Any) -> bool:
+    """Tell whether an object is an array, a table, a tensor or made of tensors."""
+    return any(kinds and isinstance(value, kinds) for kinds in _data_classes()) or has_parts(value)
+
+
+def _data_classes() -> Iterable[Any]:
+    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
+    yield _member(numpy, "ndarray")
+    yield _member(pandas, "DataFrame")
+    yield tuple(kind for kind in (_member(pandas, "Series"), _member(pandas, "Index")) if kind)
+    yield tuple(kind for kind in (tensor_class(), variable_class()) if kind)
 
 
 def _owner(array: Any) -> Any:

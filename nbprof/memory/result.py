@@ -6,21 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 from nbprof.memory.devices import DeviceRun
 from nbprof.memory.sampler import Curve
+from nbprof.memory.shown import Shown
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Iterable
 
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
+    Ints = npt.NDArray[np.int64]
+
 MIB = 2**20
+LINE, STEP, OP = KINDS = ("line", "step", "op")
+"""What a mark is about: a statement of the cell, a step of TensorFlow's, an op run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """A moment of a run that is worth a line in the curve."""
+    """Something that began during a run, and is worth a mark at the curve."""
 
     seconds: float
     label: str
+    kind: str = LINE
+    end: float = math.nan
+    """When it ended, in seconds; NaN where that is not known."""
+    bytes: float = math.nan
+    """The most that it held, as TensorFlow's trace says of an op; NaN of anything else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +47,35 @@ class MemoryRun:
     seconds: float
     kept: float = math.nan
     """Freed by the code, but kept by the C library's allocator; NaN where it does not tell."""
+    perhaps_kept: float = math.nan
+    """What grew and is in no use that the allocator knows of; `kept` is surely a part of it."""
+    reusable: float = math.nan
+    """At most so much of `before` was free for reuse, which does not show as an increment."""
     children: float = math.nan
     """The most that child processes were seen to hold together; NaN without any."""
     devices: tuple[DeviceRun, ...] = ()
     curve: Curve = field(default_factory=Curve)
     marks: tuple[Mark, ...] = ()
+
+    def tables(self, later_ns: int) -> "tuple[pd.DataFrame, pd.DataFrame]":
+        """Give samples and statements as a Profile has them, whose clock began so much earlier."""
+        import numpy as np
+        import pandas as pd
+
+        def clock(seconds: "Iterable[float]") -> "Ints":
+            return np.rint(np.fromiter(seconds, float) * 1e9).astype(np.int64) + later_ns
+
+        curve = self.curve
+        lines = [mark for mark in self.marks if mark.kind == LINE]
+        samples = {
+            "start_ns": clock(curve.seconds),
+            "resident_bytes": np.asarray(curve.resident, dtype=np.int64),
+            "peak_bytes": np.asarray(curve.most, dtype=np.int64),
+            "gap": np.asarray(curve.gap, dtype=bool),
+        }
+        numbers = np.array([int(mark.label.split()[-1]) for mark in lines], dtype=np.int64)
+        statements = {"start_ns": clock(mark.seconds for mark in lines), "line": numbers}
+        return pd.DataFrame(samples), pd.DataFrame(statements)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +93,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MemoryResult:
+class MemoryResult(Shown):
     """The memory of a stretch of code; `baseline`, `peak` and `increment` are MiB of 2**20 bytes.
 
     `peak` is that of the run with the largest; `increment` is how far it rises above `baseline`.
@@ -149,6 +185,26 @@ class MemoryResult:
         return pd.concat(parts, ignore_index=True)
 
     @property
+    def marks(self) -> "pd.DataFrame":
+        """What began when: one row a mark of the curve, in the order of time.
+
+        `kind` is line, step or op; `end_seconds` and `bytes` are NaN where they are not known.
+        """
+        import pandas as pd
+
+        rows = [(number, mark) for number, run in enumerate(self.runs) for mark in run.marks]
+        return pd.DataFrame(
+            {
+                "run": [number for number, _ in rows],
+                "kind": [mark.kind for _, mark in rows],
+                "label": [mark.label for _, mark in rows],
+                "seconds": [mark.seconds for _, mark in rows],
+                "end_seconds": [mark.end for _, mark in rows],
+                "bytes": [mark.bytes for _, mark in rows],
+            }
+        )
+
+    @property
     def text(self) -> str:
         """The report: memory_profiler's line, then what else is known."""
         from nbprof.display.memory import text
@@ -166,18 +222,17 @@ class MemoryResult:
         """What `%memit -o` prints of a result that it returns: memory_profiler's line."""
         return f"{self.text.partition(chr(10))[0]}\n"
 
-    def to_csv(self, path: "str | os.PathLike[str]") -> None:
-        """Write the frame as CSV, one header line, bytes."""
-        self.frame.to_csv(path, index=False)
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve with matplotlib; give the Axes."""
         from nbprof.display.memory import plot
 
         return plot.plot_curve(self, ax)
 
-    def __repr__(self) -> str:
-        return self.text
+    def explore(self) -> Any:
+        """Show the curve as a live widget: zoom, a cursor, and what ran at each moment."""
+        from nbprof.display.memory import widget
+
+        return widget.CurveExplorer(self)
 
     def _repr_html_(self) -> str:
         from nbprof.display.memory import html

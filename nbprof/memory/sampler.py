@@ -35,24 +35,20 @@ class Curve:
     """Bytes held at that moment."""
     most: "array[float]" = field(default_factory=lambda: array("d"))
     """The most bytes held since the sample before."""
-    waited: "array[float]" = field(default_factory=lambda: array("d"))
-    """Seconds that were to pass before this sample."""
+    gap: "array[int]" = field(default_factory=lambda: array("b"))
+    """1 where the sample before is too long ago to be joined to this one, else 0."""
 
     def add(self, seconds: float, resident: float, most: float, waited: float) -> None:
-        """Append a sample."""
+        """Append a sample before which so many seconds were to pass; 0: nobody waited."""
+        last = self.seconds[-1] if self.seconds else seconds
+        self.gap.append(waited > 0 and seconds - last > GAP * waited)
         self.seconds.append(seconds)
         self.resident.append(resident)
         self.most.append(most)
-        self.waited.append(waited)
 
     def gaps(self) -> list[bool]:
-        """Tell of each sample whether the one before it is too long ago to be joined to it."""
-        last = self.seconds[:1].tolist()[0] if self.seconds else 0.0
-        found = []
-        for now, waited in zip(self.seconds, self.waited, strict=True):
-            found.append(waited > 0 and now - last > GAP * waited)
-            last = now
-        return found
+        """Tell of each sample whether there is a gap before it."""
+        return [gap != 0 for gap in self.gap]
 
 
 class Sampler:

@@ -43,6 +43,8 @@ class Target:
     calls: int = 0
     entered: int = 0
     """What was held when it was first entered."""
+    going_on: frozenset[int] = frozenset()
+    """Statements of a cell, by their codes' id, on a line where another stands before them."""
 
     def __post_init__(self) -> None:
         numbers = {line for code in self.codes for _, _, line in code.co_lines() if line}
@@ -70,7 +72,19 @@ def of_function(function: Any, expression: str, names: Mapping[str, str]) -> Tar
 
 def of_cell(codes: Iterable[CodeType], source: str, name: str) -> Target:
     """Make a target of a cell: its own lines and those of functions that it defines."""
-    return Target(name, name, 1, tuple(source.splitlines()), tuple(_with_inner(codes)), False)
+    codes = list(codes)
+    target = Target(name, name, 1, tuple(source.splitlines()), tuple(_with_inner(codes)), False)
+    lines = [first_line(code) for code in codes]
+    target.going_on = frozenset(
+        id(code) for code, line, before in zip(codes[1:], lines[1:], lines, strict=False)
+        if line == before
+    )  # fmt: skip
+    return target
+
+
+def first_line(code: CodeType) -> int:
+    """Give the first line that a code has a part of."""
+    return next((line for _, _, line in code.co_lines() if line), 0)
 
 
 def _plain(function: Any) -> FunctionType | None:

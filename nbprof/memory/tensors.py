@@ -78,27 +78,44 @@ def tensor_address(value: Any) -> int | None:
     return address
 
 
+def has_parts(value: Any) -> bool:
+    """Tell whether something of TensorFlow or Keras consists of tensors and variables."""
+    return _is_variable(value) or _is_composite(value) or _has_variables(value)
+
+
 def parts_of(value: Any) -> list[Any] | None:
     """Give the tensors and variables that something of TensorFlow or Keras consists of.
 
     None for anything else. A model's optimizer belongs to it.
     """
-    if _is(value, "keras.src.backend.common.variables", "Variable"):
+    if _is_variable(value):
         return [getattr(value, "_value", None)]
-    if _is(value, "tensorflow.python.framework.composite_tensor", "CompositeTensor") and not _is(
-        value, "tensorflow.python.ops.resource_variable_ops", "BaseResourceVariable"
-    ):
+    if _is_composite(value):
         nest = sys.modules["tensorflow"].nest
         parts: list[Any] = nest.flatten(value, expand_composites=True)
         return parts
-    if any(_is(value, *kind) for kind in _WITH_VARIABLES):
-        try:
-            variables = list(value.variables)
-        except Exception:  # noqa: BLE001 models of anybody's making, perhaps not built yet
-            variables = []
-        optimizer = getattr(value, "optimizer", None)
-        return variables if optimizer is None else [*variables, optimizer]
-    return None
+    if not _has_variables(value):
+        return None
+    try:
+        variables = list(value.variables)
+    except Exception:  # noqa: BLE001 models of anybody's making, perhaps not built yet
+        variables = []
+    optimizer = getattr(value, "optimizer", None)
+    return variables if optimizer is None else [*variables, optimizer]
+
+
+def _is_variable(value: Any) -> bool:
+    return _is(value, "keras.src.backend.common.variables", "Variable")
+
+
+def _is_composite(value: Any) -> bool:
+    return _is(
+        value, "tensorflow.python.framework.composite_tensor", "CompositeTensor"
+    ) and not _is(value, "tensorflow.python.ops.resource_variable_ops", "BaseResourceVariable")
+
+
+def _has_variables(value: Any) -> bool:
+    return any(_is(value, *kind) for kind in _WITH_VARIABLES)
 
 
 _WITH_VARIABLES = (
@@ -108,9 +125,13 @@ _WITH_VARIABLES = (
 )
 
 
+MACHINERY = {"tensorflow", "keras", "tf_keras", "IPython", "ipykernel", "comm", "zmq", "tornado"}
+"""Whose objects lead to everything else: a widget to the kernel, and the kernel to all names."""
+
+
 def is_machinery(value: Any) -> bool:
-    """Tell whether an object is TensorFlow's or Keras' own and none of the above."""
-    return type(value).__module__.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
+    """Tell whether an object is one of these, and none of the above."""
+    return str(type(value).__module__).partition(".")[0] in MACHINERY
 
 
 def _is(value: Any, module: str, name: str) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nbprof.protos.arrays import Ints, Mask, Positions, Words
+from nbprof.protos.letters import letters
 
 WORD = 8
 
@@ -76,6 +77,6 @@ class Texts:
     @classmethod
     def of(cls, texts: Sequence[str] | Sequence[bytes]) -> "Texts":
         """Make a column of given texts."""
-        raw = [text.encode() if isinstance(text, str) else text for text in texts]
+        raw = [letters(text) if isinstance(text, str) else text for text in texts]
         size = np.fromiter(map(len, raw), np.int64, len(raw))
         return cls(b"".join(raw), np.cumsum(size) - size, size)

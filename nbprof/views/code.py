@@ -6,6 +6,7 @@ import numpy as np
 
 from nbprof.errors import NbprofError
 from nbprof.options import EVERYTHING
+from nbprof.protos.letters import letters
 from nbprof.views import tree
 from nbprof.views.accounting import weights
 from nbprof.views.labels import Labels
@@ -169,7 +170,7 @@ def _paths(frames: "pd.DataFrame") -> tuple[dict[int, Path], dict[str, str]]:
 
 def label(file: str, line: int, function: str) -> str:
     """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
-    letters = function.encode()
-    if len(letters) > LONGEST_NAME:
-        function = letters[:CUT_NAME].decode(errors="replace") + "..."
+    written = letters(function)
+    if len(written) > LONGEST_NAME:
+        function = written[:CUT_NAME].decode(errors="replace") + "..."
     return f"{file.rpartition('/')[2]}:{line}:{function}"

@@ -29,9 +29,10 @@ def frames_of_rows(
             if path[:end] in found:
                 break
             found[path[:end]] = known[end - 1]
-    listed = pd.DataFrame([found[path] for path in rows], columns=list(COLUMNS))
+    # Of any object: Arrow's texts cannot hold half a character.
+    listed = pd.DataFrame([found[path] for path in rows], columns=list(COLUMNS), dtype=object)
     suffix = [GRADIENT if path[-1].endswith(GRADIENT) else "" for path in rows]
-    return listed.assign(function=listed["function"] + suffix)
+    return listed.assign(function=listed["function"] + pd.Series(suffix, dtype=object))
 
 
 def _by_stack(frames: pd.DataFrame) -> dict[int, list[Frame]]:

@@ -19,7 +19,8 @@ def by_trace(part, value):
 
 
 def machine(results):
-    with_versions = {key: results["machine"][key] for key in ("python", *PACKAGES)}
+    known = (key for key in ("python", *PACKAGES) if key in results["machine"])
+    with_versions = {key: results["machine"][key] for key in known}
     named = ", ".join(f"{name} {version}" for name, version in with_versions.items())
     found = results["machine"]
     return (
@@ -79,6 +80,12 @@ FIGURES = {
     ),
     "cost of %memit": lambda results: as_markdown(cost_of_memit(results["memory"])),
     "memory of lines": lambda results: as_markdown(results["memory_lines"]),
+    "tables in JupyterLab": lambda results: as_markdown(
+        spread(results["explorer"], "way", "figure", "milliseconds")
+    ),
+    "nbprof's share of them": lambda results: as_markdown(
+        spread(results["explorer"], "way", "figure", "ours")
+    ),
     "profiling": lambda results: as_markdown(results["profiling"]),
     "loading": lambda results: as_markdown(results["loading"]),
     "op view of tfprof's inputs": of_tfprof("op"),

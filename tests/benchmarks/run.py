@@ -20,10 +20,13 @@ from ways import FAILED, TOP
 
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
-    *("loading", "memory", "memory_lines", "profiling", "reading_traces"),
+    *("explorer", "loading", "memory", "memory_lines", "profiling", "reading_traces"),
     *("saved_profiles", "tfprof_inputs"),
 )
-PACKAGES = ("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil")
+PACKAGES = (
+    *("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil"),
+    *("jupyterlab", "itables", "ipydatagrid"),
+)
 
 
 class Asked(argparse.Namespace):

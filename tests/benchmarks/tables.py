@@ -32,9 +32,12 @@ COLUMNS = {
     "added_milliseconds": Column("added, ms", "{:,.2f}"),
     "added_seconds": Column("added, s", "{:,.3f}"),
     "of_memory_profiler": Column("of memory_profiler's", "{:.3f} ×"),
+    "figure": Column("until"),
+    "milliseconds": Column("ms", "{:,.0f}"),
+    "ours": Column("nbprof is", "{:.3f} ×"),
     "exponent": Column("exponent", "{:.2f}"),
 }
-TEXTS = {"cell", "spike", "trace", "view", "way"}
+TEXTS = {"cell", "figure", "spike", "trace", "view", "way"}
 
 
 def column(key):

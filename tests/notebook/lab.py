@@ -1,4 +1,4 @@
-"""A real JupyterLab server and a real Chromium looking at it."""
+"""A real Jupyter server, with JupyterLab and Notebook 7, and a real Chromium looking at it."""
 
 import os
 import socket
@@ -34,10 +34,12 @@ def server(folder: Path):
     private = folder / ".jupyter"
     kinds = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     environment = {**os.environ, **{kind: str(private / kind) for kind in kinds}}
+    environment["JUPYTERLAB_SETTINGS_DIR"] = _quiet_settings(private)
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
         *("--IdentityProvider.token=", "--ServerApp.password=", "--expose-app-in-browser"),
         *("--ServerApp.disable_check_xsrf=True", f"--ServerApp.root_dir={folder}"),
+        "--JupyterNotebookApp.expose_app_in_browser=True",
     ]
     log = (folder / "server.log").open("w")
     process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
@@ -46,13 +48,31 @@ def server(folder: Path):
         _wait_for(f"{address}/api", process)
         yield address
     finally:
-        process.terminate()
-        process.wait(timeout=30)
+        _end(process)
         log.close()
 
 
+def _end(process: subprocess.Popen) -> None:
+    """End a server, also one that does not: JupyterLab may wait for itself for good."""
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _quiet_settings(private: Path) -> str:
+    """Ask for no news, which would stand before what is looked at."""
+    settings = private / "settings"
+    file = settings / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"fetchNews": "false", "checkForUpdates": false}', encoding="utf-8")
+    return str(settings)
+
+
 def _wait_for(address: str, process: subprocess.Popen) -> None:
-    until = time.monotonic() + 90
+    until = time.monotonic() + 300
     while time.monotonic() < until and process.poll() is None:
         try:
             urllib.request.urlopen(address, timeout=5).close()
@@ -73,15 +93,3 @@ def browser(executable: str):
             yield opened
         finally:
             opened.close()
-
-
-def run_all(page, address: str, notebook: str) -> None:
-    """Open a notebook in JupyterLab and run its cells to the end."""
-    page.goto(f"{address}/lab/tree/{notebook}?reset")
-    page.wait_for_selector(".jp-Notebook", timeout=60_000)
-    page.wait_for_function("window.jupyterapp !== undefined")
-    page.wait_for_function(
-        "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'",
-        timeout=60_000,
-    )
-    page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")

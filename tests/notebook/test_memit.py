@@ -1,16 +1,19 @@
 """`%memit` and `%%memit`: memory_profiler's contract, in IPython's own shell."""
 
+import json
 import math
 import re
 import subprocess
 import sys
+from array import array
+from dataclasses import replace
 
 import pytest
 from front_ends import Shell
 from memory_spikes import MIB
 
 from nbprof.errors import NbprofError
-from nbprof.memory.allocator import Heap, kept
+from nbprof.memory.allocator import Heap, kept, perhaps_kept, reusable
 from nbprof.memory.children import held_by_children
 from nbprof.memory.devices import DeviceMemory, over
 from nbprof.memory.result import Mark, MemoryResult, MemoryRun
@@ -152,7 +155,7 @@ def test_nested_magics_are_each_right(run):
 
 
 def test_measuring_ends_when_it_was_asked_to_and_the_code_runs_on(run):
-    text = shown(run("import time\n%memit -t 0.03 time.sleep(0.2); finished = True"))
+    text = shown(run("import time\n%memit -t 0.03 time.sleep(0.6); finished = True"))
 
     assert "measuring ended after 0.03 s, as -t asked; the code ran on." in text
     assert run("finished").value == "True"
@@ -201,7 +204,11 @@ def test_what_children_hold_stands_apart_and_is_added_on_request(with_child):
 def test_memory_profiler_can_measure_for_comparison(run):
     pytest.importorskip("memory_profiler")
 
-    text = shown(run("%memit -backend memory_profiler spike(60 * MIB, milliseconds=300)"))
+    for milliseconds in (300, 3000):  # on a busy machine it may miss what is short
+        spiked = f"spike(60 * MIB, milliseconds={milliseconds})"
+        text = shown(run(f"%memit -backend memory_profiler {spiked}"))
+        if increment(text) > 50:
+            break
 
     assert text.startswith("peak memory: at least ")
     assert increment(text) == pytest.approx(60, abs=10)
@@ -230,7 +237,7 @@ def test_the_html_has_the_curve_and_the_lines_and_runs_no_script(run):
     html = run("print(_._repr_html_())").printed
 
     assert "<svg" in html
-    assert "line 3 begins at" in html
+    assert "<title>line 3 at " in html
     assert "<script" not in html
 
 
@@ -381,6 +388,17 @@ def result_by_hand(**changes):
     return MemoryResult((run,), **changes)
 
 
+def marked_by_hand():
+    (run,) = result_by_hand().runs
+    marks = (
+        *run.marks,
+        Mark(0.02, "step 0: <f>", "step", 0.19),
+        Mark(0.03, "MatMul (MatMul)", "op", 0.18, 200 * MIB),
+        Mark(0.195, "step 1: session", "step"),
+    )
+    return MemoryResult((replace(run, marks=marks),))
+
+
 def test_the_text_says_what_is_known_and_nothing_else(golden):
     golden.check("memit.txt", result_by_hand(notes=("a <note>.",)).text)
 
@@ -405,6 +423,121 @@ def test_the_curve_is_drawn_by_matplotlib_with_gaps_as_gaps():
     assert ax.get_ylabel() == "MiB in RAM"
     assert result_by_hand().plot(ax=ax) is ax
     plt.close("all")
+
+
+def test_steps_and_ops_stand_in_bands_of_the_drawing():
+    html = marked_by_hand()._repr_html_()
+
+    assert "<title>step 0: &lt;f&gt; at 20 ms for 170 ms</title>" in html
+    assert "<title>MatMul (MatMul) at 30 ms for 150 ms, held up to 200.0 MiB</title>" in html
+    assert re.findall(r">(steps|ops)</text>", html) == ["steps", "ops"]
+    assert ">steps<" not in result_by_hand()._repr_html_()
+
+
+def test_steps_and_ops_stand_in_bands_of_the_figure():
+    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib.pyplot as plt
+
+    ax = marked_by_hand().plot()
+
+    bands = {band.get_gid(): band for band in ax.collections if band.get_gid()}
+    starts = {
+        kind: [path.vertices[:, 0].min() for path in band.get_paths()]
+        for kind, band in bands.items()
+    }
+    assert starts == {"step": pytest.approx([0.02, 0.195]), "op": pytest.approx([0.03])}
+    assert bands["op"].get_paths()[0].vertices[:, 0].max() == pytest.approx(0.18)
+    plt.close("all")
+
+
+def test_a_sample_between_two_gaps_is_a_dot():
+    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib.pyplot as plt
+
+    (run,) = result_by_hand().runs
+    run.curve.gap[3] = 1
+    result = MemoryResult((run,))
+
+    html, ax = result._repr_html_(), result.plot()
+
+    line = re.search(r'<path d="(M[^"]+)" fill="none"', html)[1]
+    assert line.count("h0") == 2
+    dots = ax.get_lines()[1]
+    assert list(zip(*dots.get_data(), strict=True)) == [(0.2, 110), (0.21, 90)]
+    plt.close("all")
+
+
+def test_the_marks_are_a_frame():
+    marks = marked_by_hand().marks
+
+    assert list(marks["kind"]) == ["line", "line", "step", "op", "step"]
+    assert marks["end_seconds"].notna().tolist() == [False, False, True, True, False]
+    assert marks["bytes"].max() == 200 * MIB
+
+
+def test_the_widget_has_samples_and_marks_and_says_what_is_shown():
+    result = marked_by_hand()
+
+    shown = result.explore()
+
+    described = json.loads(shown.data)
+    assert (described["peak"], described["exact"]) == (300 * MIB, True)
+    assert [mark["end"] for mark in described["marks"]] == [None, None, 0.19, 0.18, None]
+    seconds, resident, most, gap = shown.buffers
+    assert array("d", seconds).tolist() == [0, 0.01, 0.2, 0.21]
+    assert (array("d", most)[2], array("b", gap).tolist()) == (300 * MIB, [0, 0, 1, 0])
+    assert len(resident) == len(seconds)
+    assert (shown.time_range, len(shown.selection)) == (None, 4)
+    shown.chosen = {"range": [0.005, 0.2]}
+    assert shown.time_range == (0.005, 0.2)
+    assert shown.selection["seconds"].tolist() == [0.01, 0.2]
+    bundle, _ = shown._repr_mimebundle_()
+    assert "<svg" in bundle["text/html"]
+    assert bundle["text/plain"].startswith("<CurveExplorer: peak memory: 300.00 MiB")
+    shown.close()
+    assert shown.buffers == []
+
+
+@on_linux
+def test_the_value_of_a_line_is_let_go_before_the_last_look(run):
+    text = shown(run("%memit bytearray(80 * MIB)"))
+
+    before, after = re.search(r"before ([\d.]+) MiB, after ([\d.]+) MiB", text).groups()
+    assert increment(text) == pytest.approx(80, abs=1)
+    assert float(after) - float(before) < 20
+
+
+def test_what_was_free_for_reuse_is_said_where_it_could_hide_an_increment():
+    (run,) = result_by_hand().runs
+    said = "up to 250.0 MiB was free for reuse before"
+
+    assert said in MemoryResult((replace(run, reusable=250 * MIB),)).text
+    assert "reuse" not in MemoryResult((replace(run, reusable=150 * MIB),)).text
+    assert reusable(Heap(40 * MIB, 500 * MIB), 100 * MIB) == 60 * MIB
+    assert math.isnan(reusable(Heap(math.nan, math.nan), 100 * MIB))
+
+
+def test_growth_in_no_use_may_be_kept_unless_python_took_it():
+    before, after = Heap(40 * MIB, 500 * MIB, 1000), Heap(40 * MIB, 500 * MIB, 1100)
+
+    assert perhaps_kept(before, after, 76 * MIB) == 76 * MIB
+    assert math.isnan(perhaps_kept(before, Heap(40 * MIB, 500 * MIB, 10**6), 76 * MIB))
+    (run,) = result_by_hand().runs
+    unsure = replace(run, kept=0.0, perhaps_kept=76 * MIB)
+    assert "freed but kept by the allocator up to 76.0 MiB" in MemoryResult((unsure,)).text
+
+
+@on_linux
+def test_a_trim_before_shows_what_is_used_again(run):
+    run("pieces = [bytes(1000) for _ in range(100_000)]; keep = pieces[::100]; del pieces")
+    again = "%memit {} x = [bytes(1000) for _ in range(80_000)]"
+
+    hidden = increment(shown(run(again.format(""))))
+    run("del x")
+    trimmed = increment(shown(run(again.format("-trim"))))
+
+    assert trimmed > 60
+    assert hidden < trimmed - 20
 
 
 def test_loading_the_magics_imports_nothing_heavy():

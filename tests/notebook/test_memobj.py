@@ -10,6 +10,7 @@ from memory_spikes import MIB
 
 from nbprof.memory.buffers import Buffers
 from nbprof.memory.namespace import Kind, Name, ObjectMemory, difference, look
+from nbprof.memory.objects import Sizer
 
 pytestmark = pytest.mark.notebook
 
@@ -62,6 +63,46 @@ def test_a_frame_counts_with_its_texts():
     assert sizes(column=frame["s"])["column"] == pytest.approx(
         frame["s"].memory_usage(deep=True), rel=0.01
     )
+
+
+def test_texts_that_frames_share_count_once_and_so_do_repeated_ones():
+    texts = [f"some text {n}" for n in range(20_000)]
+    frame = pd.DataFrame({"s": pd.Series(texts, dtype=object)})
+    part = frame[10_000:].copy()
+    repeated = pd.DataFrame({"s": pd.Series(["the same long text" * 10] * 20_000, dtype=object)})
+
+    found = look({"frame": frame, "part": part, "repeated": repeated})
+
+    held = {each.name: each.bytes for each in found.names}
+    assert held["frame"] == pytest.approx(frame.memory_usage(deep=True).sum(), rel=0.01)
+    assert held["part"] == pytest.approx(part.memory_usage().sum(), rel=0.01)
+    assert held["repeated"] == pytest.approx(repeated.memory_usage().sum(), rel=0.01)
+    reached = {each.name: each.reached for each in found.names}
+    assert reached["part"] == pytest.approx(part.memory_usage(deep=True).sum(), rel=0.01)
+    assert [(kind.type, kind.count) for kind in found.kinds] == [("pandas.DataFrame", 3)]
+
+
+def test_a_list_that_takes_too_long_is_estimated_from_what_was_seen(monkeypatch):
+    rows = [{"number": n, "data": bytearray(1000)} for n in range(5000)]
+    whole = sizes(rows=rows)["rows"]
+    looks = iter([False] * 4 + [True] * 1000)
+    monkeypatch.setattr(Sizer, "_late", lambda _: next(looks))
+
+    (found,) = look({"rows": rows}).names
+
+    assert not found.exact
+    assert found.bytes == pytest.approx(whole, rel=0.05)
+
+
+def test_what_leads_to_the_notebook_does_not_hold_all_of_it(run):
+    run("import numpy as np\nclass Tool: pass\ntool = Tool(); tool.names = globals()")
+    run("tool.shell = get_ipython(); zz_array = np.ones(2**17)")
+
+    run("r = %memobj -oq")
+
+    held = eval(run("dict(zip(r.frame['name'], r.frame['bytes'].tolist()))").value)
+    assert held["zz_array"] == pytest.approx(MIB, rel=0.01)
+    assert held["tool"] < 10_000
 
 
 def test_a_frame_and_the_array_it_was_made_of_count_their_data_once():

@@ -57,6 +57,20 @@ def test_a_trim_returns_what_was_nobodys(outputs):
     assert amount("a trim of the allocator returned", told) > 50
 
 
+def test_after_a_trim_the_same_pieces_show(outputs):
+    trimmed = amount("increment:", text(outputs["trimmed"][0]))
+
+    assert trimmed > 100
+    assert trimmed > amount("increment:", text(outputs["again"][0])) + 50
+
+
+def test_the_curve_is_shown_with_or_without_widgets(outputs):
+    (shown,) = outputs["curve"]
+
+    assert "application/vnd.jupyter.widget-view+json" in shown["data"]
+    assert "<svg" in shown["data"]["text/html"]
+
+
 def test_what_a_cell_left_behind_is_shown(outputs):
     left, deleted = text(outputs["left"][0]), text(outputs["delete"][0])
 

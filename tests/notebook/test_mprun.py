@@ -300,3 +300,17 @@ def test_functions_are_named_again_and_again():
     assert parse("mprun", "-f a.b -f c d()").get("f") == ["a.b", "c"]
     with pytest.raises(NbprofError, match="-f needs a value"):
         parse("mprun", "-f")
+
+
+def test_statements_on_one_line_of_a_cell_are_one_hit(run):
+    run("%%mprun -r -q\na = 1; b = 2; c = 3\nfor i in range(2):\n    a = i; b = i\nd = 4")
+    run("lines = _")
+
+    found = by_line(run)
+
+    assert [found[line][1] for line in (2, 3, 4, 5)] == [1, 3, 2, 1]
+
+
+def test_children_are_refused_in_a_sentence():
+    with pytest.raises(NbprofError, match="%memit -c adds children"):
+        parse("mprun", "-c -f f f()")

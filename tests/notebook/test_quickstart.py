@@ -1,5 +1,6 @@
 """The quickstart notebook and `make demo` do what the README says."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,20 @@ def test_the_executed_notebook_has_a_plot_and_advice(demo, place):
     assert any("image/png" in output.get("data", {}) for output in outputs)
     texts = [output.get("data", {}).get("text/plain", "") for output in outputs]
     assert any("high: retracing" in text and "largest_eigenvalue" in text for text in texts)
+
+
+def test_the_executed_notebook_has_both_faces_and_the_page_a_table_for_the_widget(demo):
+    notebook = nbformat.read(TOP / "build" / "demo" / "quickstart.ipynb", as_version=4)
+    page = (TOP / "build" / "demo" / "quickstart.html").read_text(encoding="utf-8")
+
+    (widget,) = (cell for cell in notebook.cells if cell.id == "explore-code")
+    (shown,) = (output.data for output in widget.outputs)
+    assert "application/vnd.jupyter.widget-view+json" in shown
+    assert re.search(r"nbprof In \[\d+\]", shown["text/html"])[0] in page
+    assert "widget-view" not in page
+    reports = [cell for cell in notebook.cells if "data-nbprof" in str(cell.get("outputs"))]
+    assert len(reports) >= 5
+    assert "make lab opens the notebook" in demo.stdout
 
 
 def test_the_notebook_in_the_repository_carries_no_outputs():

@@ -19,6 +19,15 @@ def advice_of(body):
     return run.profile.advise().set_index("check")
 
 
+def found_once(body, check):
+    """Run a body until it gets an advice, for a busy machine may hide the reason a few times."""
+    for _ in range(5):
+        advice = advice_of(body)
+        if check in advice.index:
+            return advice.loc[check]
+    return pytest.fail(f"no advice of {check}: {advice['message'].tolist()}")
+
+
 def network(width=128):
     return keras.Sequential(
         [
@@ -64,21 +73,23 @@ def test_a_healthy_fit_gets_no_advice_but_where_its_time_goes(warm, batch):
 
 def test_a_healthy_loop_over_a_dataset_gets_no_advice():
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(50).prefetch(2)
-    weights = tf.Variable(tf.random.normal([32, 1]))
+    weights = tf.Variable(tf.random.normal([32, 512]))  # work enough, also on a busy machine
 
     @tf.function
-    def step(x, y):
-        for _ in range(30):
+    def step(x, y, times):
+        for _ in tf.range(times):
             weights.assign_sub(1e-6 * tf.matmul(x, tf.matmul(x, weights) - y, transpose_a=True))
 
     for x, y in data.take(1):
-        step(x, y)
+        step(x, y, tf.constant(1))
+    # The busier the machine, the longer a batch is on its way, and the more work is to hide that.
+    work = iter([30, 90, 270, 810, 2430])
 
-    def body():
-        for x, y in data:
-            step(x, y)
+    def advice():
+        times = tf.constant(next(work))
+        return advice_of(lambda: [step(x, y, times) for x, y in data])
 
-    assert_calm_once(lambda: advice_of(body))
+    assert_calm_once(advice)
 
 
 def test_a_function_that_is_traced_again_and_again_is_named():
@@ -105,7 +116,7 @@ def test_a_loop_of_small_eager_ops_is_found():
         for _ in range(1500):
             y = y * 1.01 + x
 
-    advice = advice_of(body).loc["many small eager ops"]
+    advice = found_once(body, "many small eager ops")
 
     assert {"Mul", "AddV2"} <= set(advice["rows"])
     assert "tf.function" in advice["message"]
@@ -126,7 +137,7 @@ def test_a_fit_that_waits_for_its_batches_is_found():
     model = trainable()
     model.fit(SLOW, verbose=0)
 
-    advice = advice_of(lambda: model.fit(SLOW, verbose=0)).loc["input-bound"]
+    advice = found_once(lambda: model.fit(SLOW, verbose=0), "input-bound")
 
     assert advice["severity"] == "high"
     assert "IteratorGetNext" in advice["rows"]
@@ -137,7 +148,7 @@ def test_a_loop_that_waits_for_its_batches_is_found():
         for x, _ in SLOW:
             tf.reduce_sum(x)
 
-    advice = advice_of(body).loc["input-bound"]
+    advice = found_once(body, "input-bound")
 
     assert advice["severity"] == "high"
     assert "prefetch" in advice["message"]
@@ -156,7 +167,7 @@ def test_python_between_steps_is_found():
             step(x)
             time.sleep(0.01)
 
-    advice = advice_of(body).loc["Python between steps"]
+    advice = found_once(body, "Python between steps")
 
     assert advice["rows"] == ["step"]
     assert "between 20 steps" in advice["message"]

@@ -235,8 +235,9 @@ def test_waiting_for_a_slow_input_pipeline_is_not_op_time():
 
     frame = profiled(lambda: list(data)).op().frame.set_index("name")
 
-    assert frame.loc["IteratorGetNext", "micros"] < 50_000
     assert frame.loc["PyFuncStateless", "micros"] >= 4 * 50_000
+    # All that would be there with the waiting; a busy machine makes both longer.
+    assert frame.loc["IteratorGetNext", "micros"] < 0.5 * frame.loc["PyFuncStateless", "micros"]
 
 
 def test_threads_of_the_cell_are_seen():
@@ -312,6 +313,7 @@ def test_a_limit_ends_the_trace_while_the_block_runs_on():
             tf.matmul(x, x)
         wait_for_the_end_of_the_trace()
         tf.sin(x)
+        time.sleep(0.3)
 
     profile = run.profile
     assert runs(profile) == {"MatMul": 3}

@@ -4,6 +4,7 @@ How often something ran is known from variables that count inside the graph, fro
 iterations and the global step, from RunMetadata of the same step, or from the loop that called it.
 """
 
+import gc
 import json
 import re
 import subprocess
@@ -189,7 +190,14 @@ def test_the_cost_of_profiling_a_warm_loop_grows_with_its_length_not_with_the_sq
         assert runs(profile)["LoopCond"] == int(turns) + 1
         return time.process_time() - began
 
-    assert cost(long) < 2 * 6 * min(cost(short) for _ in range(3))
+    gc.collect()
+    gc.disable()  # what other tests left behind is not to be counted
+    try:
+        costs = [(cost(short), cost(long)) for _ in range(3)]
+    finally:
+        gc.enable()
+    of_short, of_long = map(min, zip(*costs, strict=True))
+    assert of_long < 2 * 6 * of_short
 
 
 def test_a_call_of_a_function_that_fails_is_a_step_too():
@@ -1010,7 +1018,9 @@ def test_the_ops_of_a_lambda_come_from_a_lambda():
 
     frames = profiled(lambda: double(tf.ones([2]))).frames
 
-    assert set(frames[frames["source"].str.contains("erf")]["function"]) == {"<lambda>"}
+    assert set(frames[frames["source"].str.contains("math.erf", regex=False)]["function"]) == {
+        "<lambda>"
+    }
 
 
 # Thirty in a row.

@@ -3,7 +3,6 @@
 import dataclasses
 import gzip
 import json
-import time
 from collections import Counter
 from contextlib import redirect_stdout
 from io import StringIO
@@ -168,16 +167,13 @@ def test_random_cases_are_answered_without_a_crash(drawn, engine):
     assert sum(count > 4 for count in rows) > 100
 
 
-def test_a_hundred_random_cases_are_answered_in_a_second(drawn, engine):
-    seconds = [timed(lambda start=start: engine.ask_all(drawn[start:][:100])) for start in (0, 100)]
+def test_one_worker_answers_all_that_does_not_kill_it(drawn, engine):
+    engine.ask(drawn[0])
+    worker = engine._worker.pid
 
-    assert min(seconds) < 1
+    engine.ask_all(drawn[:100])
 
-
-def timed(body):
-    start = time.perf_counter()
-    body()
-    return time.perf_counter() - start
+    assert engine._worker.pid == worker
 
 
 @pytest.mark.parametrize("output", ["timeline", "pprof"])

@@ -10,6 +10,7 @@ import pytest
 from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from random_messages import fill
+from tfprof_engine import Engine
 
 from nbprof.export.saved_profile.profile_proto import write_profile_proto
 from nbprof.ingest import wire
@@ -326,22 +327,10 @@ for step in (0, 3):
 Path(sys.argv[1]).write_bytes(profiler.serialize_to_string())
 """
 
-LOAD = """
-import sys
-from pathlib import Path
-from tensorflow.python.util import _pywrap_tfprof as engine
-engine.ProfilerFromFile(sys.argv[1].encode())
-Path(sys.argv[2]).write_bytes(engine.SerializeToString())
-"""
-
-
-def elsewhere(program, *arguments):
-    """Run a program in a process of its own, for there is one engine in each and it may abort."""
-    subprocess.run([sys.executable, "-c", program, *map(str, arguments)], check=True)
-
 
 def test_a_saved_training_run_read_and_written_again_is_the_same(tmp_path):
-    elsewhere(TRAIN, tmp_path / "saved")
+    # There is one engine in each process.
+    subprocess.run([sys.executable, "-c", TRAIN, str(tmp_path / "saved")], check=True)
     saved = (tmp_path / "saved").read_bytes()
 
     written = write_profile_proto(read_profile_proto(saved))
@@ -351,17 +340,14 @@ def test_a_saved_training_run_read_and_written_again_is_the_same(tmp_path):
     assert len(message.nodes) > 40
 
 
-def test_tfprof_loads_what_nbprof_writes(tmp_path):
+def test_tfprof_loads_what_nbprof_writes():
     data = (DATA / "profile").read_bytes()
-    (tmp_path / "theirs").write_bytes(data)
-    (tmp_path / "ours").write_bytes(write_profile_proto(read_profile_proto(data)))
 
-    for name in ("theirs", "ours"):
-        elsewhere(LOAD, tmp_path / name, tmp_path / f"{name} again")
-    theirs, ours = (
-        tfprof_log_pb2.ProfileProto.FromString((tmp_path / name).read_bytes())
-        for name in ("theirs again", "ours again")
-    )
+    with Engine() as engine:
+        theirs, ours = (
+            tfprof_log_pb2.ProfileProto.FromString(engine.save_again(saved).saved)
+            for saved in (data, write_profile_proto(read_profile_proto(data)))
+        )
 
     assert ours == theirs
     assert len(ours.nodes) == 32

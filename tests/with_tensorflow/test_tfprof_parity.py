@@ -47,8 +47,8 @@ def load(case):
     return nbprof.load_tfprof(case.graph, case.runs, case.op_log)
 
 
-def view(case, **more):
-    return load(case).view(case.view, **{**DEFAULTS, **case.options, **more})
+def view(case, profile=None, **more):
+    return (profile or load(case)).view(case.view, **{**DEFAULTS, **case.options, **more})
 
 
 def report(shown):
@@ -82,8 +82,9 @@ def agree(case, answer):
         with pytest.raises(nbprof.NbprofError):
             view(case)
         return
-    assert report(view(case)) == answer.text, cases.repro(case)
-    frame = view(case, select=[*METRICS, "occurrence"]).frame
+    profile = load(case)
+    assert report(view(case, profile)) == answer.text, cases.repro(case)
+    frame = view(case, profile, select=[*METRICS, "occurrence"]).frame
     if case.view == "op":
         frame = frame[frame["name"] != "_TFProfRoot"]
     rows = [message for depth, message in answer.rows if depth or case.view != "op"]

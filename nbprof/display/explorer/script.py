@@ -47,9 +47,9 @@ def _add(name: str, found: dict[str, None]) -> None:
 
 
 @cache
-def script() -> str:
-    """Give all modules as one, which leaves its names to what is written behind it."""
-    return "".join(_stripped(module(name)) for name in in_order())
+def script(name: str = FIRST) -> str:
+    """Give a module and all that it imports as one, for what is written behind it to use."""
+    return "".join(_stripped(module(each)) for each in in_order(name))
 
 
 def _stripped(text: str) -> str:

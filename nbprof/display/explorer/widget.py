@@ -86,6 +86,8 @@ class Explorer(anywidget.AnyWidget):
         if self in _open:
             _open.remove(self)
             self.data, self.buffers = "", []
+            # The browser keeps what a model was before its last change: this is one more.
+            self.chosen = {"view": 0, "rows": [], "line": "", "range": None}
             self._views, self._first, self._timeline = [], None, None
         super().close()
 

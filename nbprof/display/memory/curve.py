@@ -1,7 +1,8 @@
 """The curve of a run as an inline SVG drawing, without scripts.
 
 The line is what was held at each sample, the shade above it the most since the sample before,
-which is exact. Where no sample was possible there is no line, only the shade.
+which is exact. Where no sample was possible there is no line, only the shade. Statements are lines
+through the drawing; steps and ops stand in bands below it.
 """
 
 import math
@@ -9,65 +10,127 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
+from nbprof.display.memory.text import mark_text
 from nbprof.units import format_mebibytes, format_seconds
 
 if TYPE_CHECKING:
-    from nbprof.memory.result import MemoryRun
+    from nbprof.memory.result import Mark, MemoryRun
 
-WIDTH, HEIGHT = 600, 110
-LEFT, TOP, BOTTOM = 8, 16, 18
+WIDTH, TALL = 600, 110
+TOP, BOTTOM = 16, 18
+EDGE, NAMED_EDGE = 8, 40
+"""The room beside the drawing, also where bands have their names there."""
+BAND = 9
 MOST_POINTS = 300
-MOST_MARKS = 40
+MOST_LINES = 40
 LEAST_RANGE = 8 * 2**20
+BANDS = {"step": "rgb(128,128,128)", "op": "rgb(240,150,60)"}
+"""What has a band of its own, and its colour."""
 
 
-def svg(run: "MemoryRun", exact: bool) -> str:
-    """Draw the curve of one run."""
-    points = list(_points(run))
-    if len(points) < 2 or run.seconds <= 0:
+def svg(run: "MemoryRun") -> str:
+    """Draw the curve of one run; nothing where there is none."""
+    if len(run.curve.seconds) < 2 or run.seconds <= 0:
         return ""
-    low, high = _range(run)
-    across = (WIDTH - 2 * LEFT) / run.seconds
-    up = (HEIGHT - TOP - BOTTOM) / (high - low)
-
-    def x(seconds: float) -> str:
-        return f"{LEFT + seconds * across:.1f}"
-
-    def y(size: float) -> str:
-        return f"{TOP + (high - size) * up:.1f}"
-
-    shade, line, pen = [f"M{x(0)} {y(low)}"], [], "M"
-    last = 0.0
-    for seconds, resident, most, gap in points:
-        shade.append(f"L{x(last)} {y(most)}L{x(seconds)} {y(most)}")
-        line.append(f"{'M' if gap else pen}{x(seconds)} {y(resident)}")
-        pen, last = "L", seconds
-    shade.append(f"L{x(last)} {y(low)}Z")
-    bound = "peak" if exact else "peak at least"
-    top = y(run.peak)
-    return "\n".join(
-        [
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
-            f'aria-label="memory over {escape(format_seconds(run.seconds * 1e9))}" '
-            'style="max-width:100%" font-size="10" fill="currentColor">',
-            *_marks(run, x),
-            f'<path d="{"".join(shade)}" fill="rgb(66,133,244)" fill-opacity=".25"/>',
-            f'<path d="{"".join(line)}" fill="none" stroke="rgb(66,133,244)" stroke-width="1.5"/>',
-            f'<path d="M{LEFT} {top}H{WIDTH - LEFT}" stroke="rgb(217,74,56)" '
-            'stroke-dasharray="4 3"/>',
-            f'<text x="{LEFT}" y="{TOP - 5}">{bound} {format_mebibytes(run.peak)}</text>',
-            f'<text x="{LEFT}" y="{HEIGHT - 5}">before {format_mebibytes(run.before)}</text>',
-            f'<text x="{WIDTH - LEFT}" y="{HEIGHT - 5}" text-anchor="end">after '
-            f"{format_mebibytes(run.after)} · {escape(format_seconds(run.seconds * 1e9))}</text>",
-            "</svg>",
-        ]
-    )
+    return "\n".join(_Drawing(run).parts())
 
 
-def _range(run: "MemoryRun") -> tuple[float, float]:
-    """Give the least and the most that the drawing shows; a small rise is not drawn large."""
-    low = min(run.before, run.after, *run.curve.resident)
-    return low, max(run.peak, low + LEAST_RANGE)
+class _Drawing:
+    """The scales of a drawing, and its parts."""
+
+    def __init__(self, run: "MemoryRun") -> None:
+        self.run = run
+        self.bands = [kind for kind in BANDS if any(mark.kind == kind for mark in run.marks)]
+        self.left = NAMED_EDGE if self.bands else EDGE
+        self.bottom = TALL - BOTTOM
+        self.height = TALL + BAND * len(self.bands)
+        self.low = min(run.before, run.after, *run.curve.resident)
+        self.high = max(run.peak, self.low + LEAST_RANGE)  # a small rise is not drawn large
+
+    def x(self, seconds: float) -> float:
+        return round(self.left + seconds * (WIDTH - EDGE - self.left) / self.run.seconds, 1)
+
+    def y(self, size: float) -> float:
+        return round(TOP + (self.high - size) * (self.bottom - TOP) / (self.high - self.low), 1)
+
+    def parts(self) -> Iterator[str]:
+        run, took = self.run, escape(format_seconds(self.run.seconds * 1e9))
+        bound = "peak" if run.exact else "peak at least"
+        yield (
+            f'<svg viewBox="0 0 {WIDTH} {self.height}" width="{WIDTH}" height="{self.height}" '
+            f'role="img" aria-label="memory over {took}, {bound} {format_mebibytes(run.peak)}" '
+            'style="max-width:100%;height:auto" font-size="10" fill="currentColor">'
+        )
+        yield from self.lines()
+        yield from self.curve()
+        for number, kind in enumerate(self.bands):
+            yield from self.band(kind, self.bottom + 2 + number * BAND)
+        yield (
+            f'<path d="M{self.left} {self.y(run.peak)}H{WIDTH - EDGE}" stroke="rgb(217,74,56)" '
+            'stroke-dasharray="4 3"/>'
+        )
+        below = self.height - 5
+        yield f'<text x="{self.left}" y="{TOP - 5}">{bound} {format_mebibytes(run.peak)}</text>'
+        yield f'<text x="{self.left}" y="{below}">before {format_mebibytes(run.before)}</text>'
+        yield (
+            f'<text x="{WIDTH - EDGE}" y="{below}" text-anchor="end">after '
+            f"{format_mebibytes(run.after)} · {took}</text></svg>"
+        )
+
+    def curve(self) -> Iterator[str]:
+        """Draw line and shade; a sample between two gaps is a dot."""
+        shade, line, pen = [f"M{self.x(0)} {self.y(self.low)}"], [], "M"
+        last = 0.0
+        for seconds, resident, most, gap in _points(self.run):
+            x, top = self.x(seconds), self.y(most)
+            shade.append(f"L{self.x(last)} {top}L{x} {top}")
+            line.append(f"{'M' if gap else pen}{x} {self.y(resident)}{'h0' if gap else ''}")
+            pen, last = "L", seconds
+        shade.append(f"L{self.x(last)} {self.y(self.low)}Z")
+        yield f'<path d="{"".join(shade)}" fill="rgb(66,133,244)" fill-opacity=".25"/>'
+        yield (
+            f'<path d="{"".join(line)}" fill="none" stroke="rgb(66,133,244)" stroke-width="1.5" '
+            'stroke-linecap="round"/>'
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Draw where statements begin, with their numbers where there is room."""
+        marks = [mark for mark in self.run.marks if mark.kind == "line"]
+        free = -math.inf
+        for mark in marks if 1 < len(marks) <= MOST_LINES else ():  # one would say nothing
+            x = self.x(mark.seconds)
+            yield (
+                f'<path d="M{x} {TOP}V{self.bottom}" stroke="currentColor" stroke-opacity=".3">'
+                f"<title>{escape(mark_text(mark))}</title></path>"
+            )
+            if x >= free:
+                number = escape(mark.label.removeprefix("line "))
+                wide = 7 * len(number) + 6
+                place = f'x="{x + 2}"' if x + wide < WIDTH else f'x="{x - 2}" text-anchor="end"'
+                yield f'<text {place} y="{self.bottom - 2}" fill-opacity=".6">{number}</text>'
+                free = x + wide
+
+    def band(self, kind: str, top: float) -> Iterator[str]:
+        """Draw what took its time as bars; those narrower than a pixel share it."""
+        yield (
+            f'<text x="{self.left - 4}" y="{top + BAND - 2}" text-anchor="end" '
+            f'fill-opacity=".8">{kind}s</text>'
+        )
+        free = -math.inf
+        for mark in self.run.marks:
+            start, end = self.x(mark.seconds), self.x(_end(mark))
+            if mark.kind != kind or end < free:
+                continue
+            wide = max(round(end - start - 0.5, 1), 1)
+            free = start + wide
+            yield (
+                f'<path d="M{start} {top}h{wide}v{BAND - 2}h-{wide}z" fill="{BANDS[kind]}" '
+                f'fill-opacity=".7"><title>{escape(mark_text(mark))}</title></path>'
+            )
+
+
+def _end(mark: "Mark") -> float:
+    return mark.seconds if math.isnan(mark.end) else mark.end
 
 
 def _points(run: "MemoryRun") -> Iterator[tuple[float, float, float, bool]]:
@@ -83,22 +146,3 @@ def _points(run: "MemoryRun") -> Iterator[tuple[float, float, float, bool]]:
             max(curve.most[start:end]),
             any(gaps[start:end]),
         )
-
-
-def _marks(run: "MemoryRun", x: "object") -> Iterator[str]:
-    if len(run.marks) > MOST_MARKS or not callable(x):
-        return
-    for mark in run.marks:
-        yield (
-            f'<path d="M{x(mark.seconds)} {TOP}V{HEIGHT - BOTTOM}" stroke="currentColor" '
-            f'stroke-opacity=".3"><title>{escape(mark.label)} begins at '
-            f"{escape(format_seconds(mark.seconds * 1e9))}</title></path>"
-        )
-    last = -math.inf
-    for mark in run.marks:
-        if mark.seconds - last >= run.seconds / 25:
-            yield (
-                f'<text x="{x(mark.seconds)}" y="{HEIGHT - BOTTOM - 2}" fill-opacity=".6" '
-                f'dx="2">{escape(mark.label.removeprefix("line "))}</text>'
-            )
-            last = mark.seconds

@@ -23,7 +23,7 @@ def report(result: "MemoryResult") -> str:
             f'<div class="nbprof-memory">{STYLE}',
             f"<p><b>{escape(text.headline(result))}</b></p>",
             *(f"<p><small>{escape(line)}</small></p>" for line in text.details(result)),
-            curve.svg(largest, largest.exact),
+            curve.svg(largest),
             "</div>",
         ]
     )

@@ -23,7 +23,7 @@ STYLE = """<style>
 .nbprof-lines th{position:sticky;top:0;
  background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))}
 .nbprof-lines th:last-child,.nbprof-lines td:last-child{text-align:left}
-.nbprof-lines td code{white-space:pre!important;background:none;padding:0}
+.nbprof-lines td code{white-space:pre!important;background:none!important;padding:0!important}
 .nbprof-lines small{opacity:.75}
 </style>"""
 

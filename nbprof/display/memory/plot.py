@@ -1,13 +1,18 @@
 """Memory results drawn with matplotlib: each function takes `ax=None` and gives the Axes."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
-    from nbprof.memory.result import MemoryResult
+    from nbprof.memory.result import MemoryResult, MemoryRun
 
 MIB = 2**20
+BANDS = {"step": "0.6", "op": "tab:orange"}
+"""What has a band of its own above the curve, and its colour."""
+BAND = 0.06
+"""The height of a band, as a share of the drawing's."""
 
 
 def plot_curve(result: "MemoryResult", ax: Any = None) -> Any:
@@ -15,13 +20,30 @@ def plot_curve(result: "MemoryResult", ax: Any = None) -> Any:
     run = result.largest
     if ax is None:
         ax = _new_axes()
+    _draw_curve(ax, run)
+    bound = "peak" if run.exact else "peak, at least"
+    ax.axhline(run.peak / MIB, linestyle="--", linewidth=1, color="tab:red", label=bound)
+    _draw_lines(ax, run)
+    _draw_bands(ax, run)
+    ax.set_xlabel("seconds")
+    ax.set_ylabel("MiB in RAM")
+    ax.set_xlim(0, run.seconds or None)
+    ax.legend(loc="best", frameon=False)
+    return ax
+
+
+def _draw_curve(ax: Any, run: "MemoryRun") -> None:
+    """Draw line and shade; a sample between two gaps is a dot."""
     seconds, resident = [], []
-    for now, size, gap in zip(run.curve.seconds, run.curve.resident, run.curve.gaps(), strict=True):
-        if gap:
+    gaps = [*run.curve.gaps(), True]
+    alone: list[int] = []
+    for number, now in enumerate(run.curve.seconds):
+        if gaps[number]:
             seconds.append(now)
-            resident.append(float("nan"))
+            resident.append(math.nan)
+            alone += [len(seconds)] if gaps[number + 1] else []
         seconds.append(now)
-        resident.append(size / MIB)
+        resident.append(run.curve.resident[number] / MIB)
     most = [size / MIB for size in run.curve.most]
     least = min(run.curve.resident, default=run.before) / MIB
     ax.fill_between(
@@ -30,17 +52,63 @@ def plot_curve(result: "MemoryResult", ax: Any = None) -> Any:
         least,
         step="pre",
         alpha=0.25,
+        linewidth=0,
         label="most between samples",
     )
-    ax.plot(seconds, resident, label="held")
-    bound = "peak" if run.exact else "peak, at least"
-    ax.axhline(run.peak / MIB, linestyle="--", linewidth=1, color="tab:red", label=bound)
-    for mark in run.marks:
+    (held,) = ax.plot(seconds, resident, label="held")
+    if alone:
+        dots = [(seconds[place], resident[place]) for place in alone]
+        ax.plot(*zip(*dots, strict=True), ".", color=held.get_color())
+
+
+def _draw_lines(ax: Any, run: "MemoryRun") -> None:
+    """Draw where statements begin, with their numbers where there is room."""
+    free = -math.inf
+    marks = [mark for mark in run.marks if mark.kind == "line"]
+    for mark in marks if len(marks) > 1 else ():  # one would say nothing
         ax.axvline(mark.seconds, linewidth=0.5, color="0.6", gid=mark.label)
-    ax.set_xlabel("seconds")
-    ax.set_ylabel("MiB in RAM")
-    ax.legend(loc="best", frameon=False)
-    return ax
+        if free <= mark.seconds < 0.98 * run.seconds:
+            ax.annotate(
+                *(mark.label.removeprefix("line "), (mark.seconds, 0)),
+                xycoords=ax.get_xaxis_transform(),
+                xytext=(2, 2),
+                textcoords="offset points",
+                size="small",
+                color="0.4",
+            )
+            free = mark.seconds + 0.04 * run.seconds
+
+
+def _draw_bands(ax: Any, run: "MemoryRun") -> None:
+    """Draw when steps and ops ran, in bands above the curve."""
+    bottom = 1 + BAND / 2
+    for kind, colour in BANDS.items():
+        marks = [mark for mark in run.marks if mark.kind == kind]
+        if not marks:
+            continue
+        least = run.seconds / 500
+        bars = [
+            (mark.seconds, least if math.isnan(mark.end) else max(mark.end - mark.seconds, least))
+            for mark in marks
+        ]
+        band = ax.broken_barh(
+            bars,
+            (bottom, BAND),
+            transform=ax.get_xaxis_transform(),
+            facecolors=colour,
+            edgecolors="white",
+            linewidth=0.3,
+            clip_on=False,
+        )
+        band.set_gid(kind)
+        ax.text(
+            *(-0.01, bottom + BAND / 2, f"{kind}s"),
+            transform=ax.transAxes,
+            ha="right",
+            va="center",
+            size="small",
+        )
+        bottom += 1.4 * BAND
 
 
 def _new_axes() -> Any:
@@ -48,4 +116,4 @@ def _new_axes() -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise NbprofError("plot() needs matplotlib: pip install matplotlib.") from error
-    return plt.subplots(figsize=(7, 2.5), layout="constrained")[1]
+    return plt.subplots(figsize=(7, 2.8), layout="constrained")[1]

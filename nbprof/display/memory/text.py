@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nbprof.units import format_mebibytes
+from nbprof.units import format_mebibytes, format_seconds
 
 if TYPE_CHECKING:
-    from nbprof.memory.result import Held, MemoryResult, MemoryRun
+    from nbprof.memory.result import Held, Mark, MemoryResult, MemoryRun
 
 MIB = 2**20
+MUCH = 64 * MIB
+"""So much may be used again in any process that has done some work."""
 
 
 def headline(result: "MemoryResult") -> str:
@@ -40,8 +42,17 @@ def details(result: "MemoryResult") -> Iterator[str]:
 def figures(run: "MemoryRun") -> Iterator[str]:
     """Write the figures of one run."""
     yield f"before {format_mebibytes(run.before)}, after {format_mebibytes(run.after)}"
-    if run.kept >= MIB:
+    if run.kept >= max(MIB, 0.9 * run.perhaps_kept):
         yield f"freed but kept by the allocator {format_mebibytes(run.kept)}"
+    elif run.perhaps_kept >= MIB:
+        yield f"freed but kept by the allocator up to {format_mebibytes(run.perhaps_kept)}"
+    elif run.kept >= MIB:
+        yield f"freed but kept by the allocator at least {format_mebibytes(run.kept)}"
+    if run.reusable >= max(MUCH, run.peak - run.before):
+        yield (
+            f"up to {format_mebibytes(run.reusable)} was free for reuse before, which is no "
+            "increment (-trim returns it first)"
+        )
     if not math.isnan(run.children):
         yield f"child processes at least {format_mebibytes(run.children)}"
     for device in run.devices:
@@ -50,6 +61,15 @@ def figures(run: "MemoryRun") -> Iterator[str]:
             f"{device.device} peak {bound}{format_mebibytes(device.peak)}, "
             f"before {format_mebibytes(device.before)}, after {format_mebibytes(device.after)}"
         )
+
+
+def mark_text(mark: "Mark") -> str:
+    """Say what a mark is about, and when that was."""
+    times = f"at {format_seconds(mark.seconds * 1e9)}"
+    if not math.isnan(mark.end):
+        times += f" for {format_seconds((mark.end - mark.seconds) * 1e9)}"
+    held = "" if math.isnan(mark.bytes) else f", held up to {format_mebibytes(mark.bytes)}"
+    return f"{mark.label} {times}{held}"
 
 
 def held_figures(held: "Held") -> Iterator[str]:

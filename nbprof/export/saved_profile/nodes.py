@@ -8,6 +8,7 @@ import numpy as np
 from nbprof.export.saved_profile.execs import save_execs
 from nbprof.export.saved_profile.stacks import save_stacks
 from nbprof.protos.arrays import Ints
+from nbprof.protos.letters import letters
 from nbprof.protos.saved_profile import Labels, NumberMap, SavedProfile, TupleMap
 from nbprof.protos.texts import Texts
 
@@ -93,7 +94,7 @@ def _types(profile: "Profile", devices: list[str]) -> Labels:
     lists = [
         sorted({op_type, *types, *filter(None, (device,))}) for op_type, device, types in columns
     ]
-    return _labels([[text.encode() for text in texts] for texts in lists])
+    return _labels([[*map(letters, texts)] for texts in lists])
 
 
 def _attributes(profile: "Profile") -> Labels:
@@ -106,8 +107,8 @@ def _attributes(profile: "Profile") -> Labels:
 
 def _attribute(text: str) -> bytes:
     """Write the map entry of a data format, which has a few letters: all sizes take one byte."""
-    letters = text.encode()[:100]
-    value = b"\x12" + bytes([len(letters)]) + letters
+    written = letters(text)[:100]
+    value = b"\x12" + bytes([len(written)]) + written
     return b"\x0a" + bytes([len(DATA_FORMAT)]) + DATA_FORMAT + b"\x12" + bytes([len(value)]) + value
 
 

@@ -44,14 +44,15 @@ def small_eager_ops(profile: "Profile") -> list[Advice]:
     count = int(events["is_run"].sum())
     if count < threshold("eager_runs") or started < threshold("dispatch_percent"):
         return []
-    mean = events["self_ns"].sum() / count / 1e3
-    if mean >= threshold("eager_micros") or count < profile.events["is_run"].sum() / 2:
+    # Not the mean: that of a busy machine is long, for an op that had to wait for a core.
+    typical = float((events["self_ns"] / events["is_run"]).median()) / 1e3
+    if typical >= threshold("eager_micros") or count < profile.events["is_run"].sum() / 2:
         return []
     names = profile.nodes["op_type"].to_numpy(dtype=object)[events["node"]]
     runs = events.groupby(names)["is_run"].sum()
     often = runs.sort_values(ascending=False, kind="stable").index[:3]
     message = (
-        f"{count:,} eager ops ran for {format_micros(mean)} each on average; starting them "
+        f"{count:,} eager ops ran, most for {format_micros(typical)} or so; starting them "
         f"took {started:.0f}% of the wall time (dispatch {share_of(profile, 'dispatch'):.0f}%, "
         f"Python {share_of(profile, 'Python'):.0f}%). Put the loop into a tf.function, or work on "
         "larger tensors."

@@ -19,7 +19,7 @@ import { parseAmount } from "./units.js";
  * @property {() => void} copyLine
  */
 
-const LATER = 120;
+const LATER = 10;
 
 export class Toolbar {
   /**

@@ -1,0 +1,88 @@
+"""The curve as a live widget, heard by Python."""
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from nbprof.display.explorer.script import script, style
+from nbprof.display.memory import html, text
+
+if TYPE_CHECKING:
+    from nbprof.memory.result import Mark, MemoryResult
+
+Frame = Any
+"""The samples; this room does not know pandas."""
+
+
+class CurveExplorer(anywidget.AnyWidget):
+    """The curve of the run with the largest peak."""
+
+    _esm = f"{script('memory_curve')}\nexport default {{ render: renderCurve }};"
+    _css = style()
+
+    data = traitlets.Unicode().tag(sync=True)
+    """The peak and the marks, as JSON."""
+    buffers = traitlets.List(traitlets.Bytes()).tag(sync=True)
+    """The samples: seconds, resident, most, gap."""
+    chosen = traitlets.Dict().tag(sync=True)
+    """What the browser tells: the `range` that is shown, in seconds, or none."""
+
+    def __init__(self, result: "MemoryResult", **settings: Any) -> None:
+        run = result.largest
+        curve = run.curve
+        described = {
+            "seconds": run.seconds,
+            "peak": run.peak,
+            "exact": run.exact,
+            "marks": [_described(mark) for mark in run.marks],
+        }
+        columns = (curve.seconds, curve.resident, curve.most, curve.gap)
+        super().__init__(
+            data=json.dumps(described),
+            buffers=[column.tobytes() for column in columns],
+            chosen={"range": None},
+            **settings,
+        )
+        self.result = result
+
+    @property
+    def time_range(self) -> tuple[float, float] | None:
+        """The stretch of time that is shown, in seconds; None where all of it is."""
+        chosen = self.chosen.get("range")
+        return (chosen[0], chosen[1]) if chosen else None
+
+    @property
+    def selection(self) -> Frame:
+        """The samples that are shown, as rows of `result.samples`."""
+        samples = self.result.samples
+        samples = samples[samples["run"] == self.result.runs.index(self.result.largest)]
+        first, last = self.time_range or (-math.inf, math.inf)
+        return samples[samples["seconds"].between(first, last)]
+
+    def close(self) -> None:
+        """Take the widget away and free what the browser holds of it."""
+        self.data, self.buffers = "", []
+        super().close()
+
+    def __repr__(self) -> str:
+        return f"<CurveExplorer: {text.headline(self.result)}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Offer the widget, and the plain report to those who do not show widgets."""
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is not None:
+            made[0]["text/html"] = html.report(self.result)
+        return made
+
+
+def _described(mark: "Mark") -> dict[str, Any]:
+    return {
+        "kind": mark.kind,
+        "label": mark.label,
+        "start": mark.seconds,
+        "end": None if math.isnan(mark.end) else mark.end,
+        "bytes": None if math.isnan(mark.bytes) else mark.bytes,
+    }

@@ -1,0 +1,82 @@
+"""What the process held in RAM while a cell ran, marked with the statements, steps and ops."""
+
+import math
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbprof.errors import NbprofError
+from nbprof.memory.result import LINE, OP, STEP, Mark, MemoryResult, MemoryRun
+from nbprof.memory.sampler import Curve
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from nbprof._profile import Profile
+
+MOST_OPS = 100
+"""So many op runs are marked: those that held the most, or without memory the longest."""
+LEAST_BYTES = 2**20
+"""An op run that held less is not marked; the curve does not show it either."""
+
+NOT_MEASURED = (
+    "this profile does not know what the process held in RAM: only cells and blocks that nbprof "
+    "profiled itself do, and the files they were saved to. profile.memory() has the live tensors."
+)
+
+
+def process_memory(profile: "Profile") -> MemoryResult:
+    """Make the result of the samples that were taken while the profile was recorded."""
+    samples, recording = profile.samples, profile.recording
+    if not len(samples):
+        raise NbprofError(NOT_MEASURED)
+    seconds = samples["start_ns"].to_numpy() / 1e9
+    resident, most = (samples[name].to_numpy(float) for name in ("resident_bytes", "peak_bytes"))
+    gaps = samples["gap"].to_numpy(dtype=np.int8)
+    run = MemoryRun(
+        before=resident[0],
+        peak=most.max(),
+        after=resident[-1],
+        exact=recording.peak_is_exact,
+        seconds=seconds[-1],
+        kept=_known(recording.kept_bytes),
+        children=_known(recording.children_bytes),
+        curve=Curve(array("d", seconds), array("d", resident), array("d", most), array("b", gaps)),
+        marks=tuple(sorted(_marks(profile), key=lambda mark: mark.seconds)),
+    )
+    return MemoryResult((run,))
+
+
+def _known(size: float) -> float:
+    return math.nan if size < 0 else size
+
+
+def _marks(profile: "Profile") -> Iterator[Mark]:
+    statements, steps = profile.statements, profile.steps
+    for start, line in zip(statements["start_ns"] / 1e9, statements["line"], strict=True):
+        yield Mark(start, f"line {line}", LINE)
+    starts, ends = steps["start_micros"] / 1e6, (steps["start_micros"] + steps["micros"]) / 1e6
+    for step, name, start, end in zip(steps["step"], steps["function"], starts, ends, strict=True):
+        yield Mark(start, f"step {step}: {name}".removesuffix(": "), STEP, end)
+    rows = _largest(profile)
+    events = profile.events.iloc[rows]
+    nodes = profile.nodes.iloc[events["node"]]
+    starts, ends = events["start_ns"] / 1e9, (events["start_ns"] + events["duration_ns"]) / 1e9
+    for name, kind, start, end, held in zip(
+        nodes["name"], nodes["op_type"], starts, ends, events["peak_bytes"], strict=True
+    ):
+        yield Mark(start, f"{name} ({kind})", OP, end, held)
+
+
+def _largest(profile: "Profile") -> "npt.NDArray[np.intp]":
+    """Give the rows of the op runs worth a mark."""
+    events = profile.events
+    if not len(events) or not profile.recording.single_runs:
+        return np.zeros(0, dtype=np.intp)
+    held = events["peak_bytes"].to_numpy(float)
+    is_known = not np.isnan(held).all()
+    size = np.nan_to_num(held) if is_known else events["duration_ns"].to_numpy(float)
+    rows = np.argsort(-size, kind="stable")[:MOST_OPS]
+    return rows[size[rows] >= (LEAST_BYTES if is_known else math.ulp(0.0))]

@@ -1,0 +1,385 @@
+"""The report as a person sees it: in JupyterLab and Notebook 7, reopened, and in a saved page."""
+
+import re
+
+import nbformat
+import pytest
+from apps import Explorer, Lab, Notebook
+from lab import browser, server, write_notebook
+from nbconvert import HTMLExporter
+from pictures import TOP, take
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook, pytest.mark.browser]
+
+QUICKSTART = TOP / "examples" / "notebooks" / "quickstart.ipynb"
+WARM_UP = "model.fit(pictures[:64], upright[:64], batch_size=64, verbose=0);"
+FIT = "%%tfprof op\nhistory = model.fit(pictures[:512], upright[:512], batch_size=64, verbose=2)"
+LIVE = """%%tfprof op -explore -o live
+for _ in range(7):
+    product = tf.matmul(tf.ones([8, 8]), tf.ones([8, 8]))
+'the value'"""
+ASK = """explorer = live.explore()
+print(explorer.line, explorer.time_range)
+explorer.selection[["name", "run_count"]]"""
+FEW_RUNS = """import nbprof
+from nbprof.display.explorer import payload
+payload.MOST_TIMED = 3
+nbprof.last().scope().explore()"""
+CURVE = "import nbprof\ncurve = nbprof.last().process_memory().explore()\ncurve"
+MANY_ROWS = f"""import gc, sys, weakref
+sys.path.append({str(TOP / "tests" / "benchmarks")!r})
+from explorer import view_of_100_000_rows
+wide = view_of_100_000_rows()"""
+CLOSE = """many.close()
+left = weakref.ref(many)
+del many
+gc.collect()
+print("freed in Python:", left() is None)"""
+REPORT, TREE, CODE, WIDGET, ASKED = range(2, 7)
+"""Where the cells stand."""
+
+CONTRAST = """() => {
+  const parse = text => text.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = element => {
+    for (; element; element = element.parentElement) {
+      const color = parse(getComputedStyle(element).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const cells = '.nbx-row > *, .nbx button, .nbx-line';
+  const ratios = [...document.querySelectorAll(cells)].map(cell => {
+    const a = luminance(parse(getComputedStyle(cell).color)), b = luminance(behind(cell));
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  });
+  return Math.min(...ratios);
+}"""
+
+
+@pytest.fixture(scope="module")
+def chrome(chromium):
+    with browser(chromium) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("notebooks")
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    with server(folder) as address:
+        yield address
+
+
+@pytest.fixture(scope="module", params=[Lab, Notebook], ids=lambda app: app.__name__.lower())
+def app(request, chrome, folder, address):
+    cells = {cell.id: cell.source for cell in nbformat.read(QUICKSTART, as_version=4).cells}
+    write_notebook(
+        folder / request.param.file,
+        *(cells["load-code"], f"{cells['data-code']}\n{WARM_UP}", FIT),
+        *("%tfprof scope", "%tfprof code", LIVE, ASK),
+    )
+    app = request.param(chrome, address)
+    app.open(app.file)
+    app.run_all()
+    app.cell(ASKED).locator(".jp-OutputArea-output").nth(1).wait_for(timeout=180_000)
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def keep(request, app):
+    """Photograph cells; what JupyterLab shows may be in the docs."""
+
+    def keep(name, *places):
+        docs = isinstance(app, Lab)
+        update = request.config.getoption("--update-golden") and docs
+        take(
+            app.page,
+            [app.cell(place) for place in places],
+            f"{'' if docs else 'notebook-'}{name}",
+            update,
+        )
+
+    return keep
+
+
+def test_the_report_stands_below_what_the_cell_printed(app, keep):
+    outputs = app.cell(REPORT).locator(".jp-OutputArea-output")
+
+    assert "8/8" in outputs.nth(0).inner_text()
+    row = Explorer(outputs.nth(1).locator(".nbx")).row("Conv2DBackpropFilter")
+    assert row.get_by_role("gridcell").all_inner_texts()[-2:] == ["16", "2"]
+    assert "profiler_session" not in app.cell(REPORT).inner_text()
+    keep("report.png", REPORT)
+
+
+def test_the_cells_value_stands_below_the_report(app):
+    outputs = app.cell(WIDGET).locator(".jp-OutputArea-output")
+
+    assert outputs.nth(0).locator(".nbx").count() == 1
+    assert outputs.nth(1).inner_text().strip() == "'the value'"
+
+
+def test_the_tree_says_its_levels_and_its_header_stays(app):
+    tree = app.explorer(TREE)
+
+    levels = [row.get_attribute("aria-level") for row in tree.root.get_by_role("row").all()[1:3]]
+    assert levels == ["1", "2"]
+    assert tree.root.locator(".nbx-heads").evaluate("e => getComputedStyle(e).position") == "sticky"
+
+
+def test_the_source_beside_a_line_stays_in_its_cell(app):
+    cells = app.explorer(CODE).root.get_by_role("rowheader")
+
+    assert "history = model.fit(" in " ".join(cells.all_inner_texts())
+    for cell in cells.all():
+        box, beside = cell.bounding_box(), cell.locator("small").bounding_box()
+        assert beside is None or beside["x"] + beside["width"] <= box["x"] + box["width"]
+
+
+def test_keys_in_the_table_are_not_the_notebooks(app):
+    grid = app.explorer(TREE).root.locator(".nbx-grid")
+    before = app.page.locator(".jp-Cell").count()
+
+    grid.focus()
+    for key in ("b", "d", "d", "ArrowDown", "Enter"):
+        app.page.keyboard.press(key)
+
+    assert grid.evaluate("e => e === document.activeElement")
+    app.explorer(TREE).button("Flame").focus()
+    for key in ("b", "d", "d"):
+        app.page.keyboard.press(key)
+    assert app.page.locator(".jp-Cell").count() == before
+
+
+def test_a_heading_sorts(app):
+    report = app.explorer(REPORT)
+    heaviest = report.names[0]
+
+    report.heading("node name").click()
+    assert report.names == sorted(report.names, key=str.lower)
+    report.heading("node name").click()
+    report.heading("node name").click()
+    assert report.names[0] == heaviest
+
+
+def test_a_search_keeps_what_is_above(app):
+    tree = app.explorer(TREE)
+
+    tree.search("conv2dbackprop", "match")
+    assert tree.names[0] == "_TFProfRoot"
+    assert "Conv2DBackpropFilter" in tree.names
+    assert "MaxPoolGrad" not in tree.names
+    tree.search("", re.compile(r"^\d+ rows$"))
+
+
+def test_a_row_opens_and_closes(app, keep):
+    tree = app.explorer(TREE)
+    before = tree.count
+
+    tree.row("adam").locator(".nbx-toggle").click()
+    assert tree.count > before
+    keep("explorer-tree.png", TREE)
+    app.page.keyboard.press("ArrowLeft")
+    assert tree.count == before
+
+
+def test_the_views_switch_in_the_output(app):
+    tree = app.explorer(TREE)
+
+    tree.button("op").click()
+    assert tree.root.get_by_role("row").filter(has_text="Conv2DBackpropFilter").count() == 1
+    tree.button("scope").click()
+
+
+def test_the_flame_zooms_to_what_is_clicked(app, keep):
+    tree = app.explorer(TREE)
+    tree.button("Flame").click()
+    canvas = tree.root.locator(".nbx-flame canvas:visible")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+
+    app.page.mouse.click(box["x"] + 40, box["y"] + 50)
+    assert tree.root.locator(".nbx-crumbs button").count() > 1
+    assert "1 selected" in tree.status
+    keep("explorer-flame.png", TREE)
+    tree.button("Flame").click()
+
+
+def test_a_stretch_of_time_restricts_the_table(app, keep):
+    report = app.explorer(REPORT)
+    heaviest = report.row("Conv2DBackpropFilter").inner_text()
+
+    report.button("Timeline").click()
+    report.choose_time(0.4, 0.7)
+    assert "the table shows what began from" in report.root.inner_text()
+    assert report.row("Conv2DBackpropFilter").inner_text() != heaviest
+    keep("explorer-timeline.png", REPORT)
+    report.button("Whole time").click()
+    report.button("Timeline").click()
+    assert report.row("Conv2DBackpropFilter").inner_text() == heaviest
+
+
+def test_the_widget_tells_python_what_is_selected(app, keep):
+    live = app.explorer(WIDGET)
+    live.row("MatMul").locator(".nbx-name").click()
+    live.button("Timeline").click()
+    live.choose_time(0.1, 0.9)
+
+    app.run(ASKED)
+    outputs = app.cell(ASKED).locator(".jp-OutputArea-output")
+    outputs.filter(has_text=re.compile(r"%tfprof op .*\(\d")).wait_for(timeout=60_000)
+    assert "MatMul" in outputs.last.inner_text()
+    keep("explorer-python.png", WIDGET, ASKED)
+    live.button("Whole time").click()
+    live.row("MatMul").locator(".nbx-name").click()
+    app.run(ASKED)
+    outputs.filter(has_text="None").wait_for(timeout=60_000)
+
+
+def test_the_kernel_adds_up_a_stretch_of_time_whose_op_runs_are_not_all_in_the_browser(app):
+    app.write(ASKED, FEW_RUNS)
+    app.run(ASKED)
+    app.cell(ASKED).locator(".nbx").wait_for(timeout=60_000)
+    few = app.explorer(ASKED)
+    few.button("Timeline").click()
+    few.choose_time(0.1, 0.9)
+
+    told = app.cell(ASKED).get_by_text("the table shows what began")
+    told.wait_for(timeout=60_000)
+    assert "whole parts" not in told.inner_text()
+    app.write(ASKED, ASK)
+    app.run(ASKED)
+
+
+def test_the_curve_of_memory_is_gone_through_with_keys_and_tells_python(app):
+    app.write(ASKED, CURVE)
+    app.run(ASKED)
+    curve = app.cell(ASKED).get_by_role("slider")
+    curve.wait_for(timeout=60_000)
+    height = curve.evaluate("element => element.closest('.nbx').offsetHeight")
+    curve.focus()
+
+    app.page.keyboard.press("p")
+
+    assert re.match(r"[\d.]+ [mµ]?s: [\d.]+ MiB held", curve.get_attribute("aria-valuetext"))
+    app.page.keyboard.press("+")
+    assert curve.evaluate("element => element.closest('.nbx').offsetHeight") == height
+    app.write(CODE, "print('zoomed', curve.time_range is not None)")
+    app.run(CODE)
+    app.cell(CODE).get_by_text("zoomed True").wait_for(timeout=60_000)
+    app.write(CODE, "%tfprof code")
+    app.run(CODE)
+    app.write(ASKED, ASK)
+    app.run(ASKED)
+
+
+@pytest.mark.parametrize("shade", ["dark", "light"])
+def test_the_report_is_readable_in_the_theme_of_the_host(app, keep, shade):
+    app.theme(shade)
+
+    app.page.wait_for_function(f"({CONTRAST})() >= 4.5", timeout=15_000)
+    for place in (REPORT, TREE, WIDGET):
+        keep(f"cell-{place}-{shade}.png", place)
+
+
+@pytest.mark.parametrize("app", [Lab], indirect=True, ids=["lab"])
+def test_100_000_rows_are_shown_and_closing_the_widget_frees_them(app):
+    app.write(ASKED, MANY_ROWS)
+    app.run(ASKED)
+    before = app.held()
+    app.write(ASKED, "many = wide.explore()\ndisplay(many)")
+    app.run(ASKED)
+    many = app.explorer(ASKED)
+    many.root.wait_for(timeout=60_000)
+    many.search("op_42424", "1 of 100,000 rows match")
+    assert many.names == ["_TFProfRoot", "layer_42", "block_42", "op_42424"]
+    taken = app.held() - before
+
+    app.write(ASKED, CLOSE)
+    app.run(ASKED)
+    app.cell(ASKED).get_by_text("freed in Python: True").wait_for()
+    many.root.wait_for(state="detached")
+    # Chromium keeps the last box that was typed into, for undoing, until another one is.
+    app.cell(ASKED).locator(".cm-content").click()
+    app.page.keyboard.type("#")
+    assert taken > 5e6
+    assert app.held() - before < 0.2 * taken
+
+
+@pytest.fixture(scope="module")
+def saved(app, folder):
+    """The notebook on disk, with its outputs."""
+    app.command("docmanager:save")
+    return folder / app.file
+
+
+@pytest.fixture(scope="module")
+def page_on_disk(saved):
+    html, _ = HTMLExporter().from_filename(str(saved))
+    path = saved.with_suffix(".html")
+    path.write_text(html, encoding="utf-8")
+    return path
+
+
+def test_a_saved_page_is_the_explorer_from_disk_without_any_network(chrome, page_on_disk):
+    context = chrome.new_context(offline=True)
+    page = context.new_page()
+    page.goto(page_on_disk.as_uri(), wait_until="domcontentloaded")
+
+    report = Explorer(page.locator(".nbx").first)
+    report.root.wait_for(timeout=20_000)
+    report.heading("node name").click()
+    assert report.names == sorted(report.names, key=str.lower)
+    report.search("conv2dbackprop", "2 of")
+    report.button("scope").click()
+    assert report.names[0] == "_TFProfRoot"
+    context.close()
+
+
+def test_a_saved_page_shows_table_and_tree_without_scripts_and_network(chrome, page_on_disk):
+    context = chrome.new_context(offline=True, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(page_on_disk.as_uri(), wait_until="domcontentloaded")
+
+    _table_and_tree(page)
+    context.close()
+
+
+def _table_and_tree(page):
+    row = page.locator(".nbprof").first.locator("tr", has_text="Conv2DBackpropFilter")
+    assert row.inner_text().strip().endswith("16|2")
+    tree = page.locator(".nbprof").nth(1)
+    tree.locator("summary", has_text="the same as a tree").click()
+    inside = tree.locator("details details summary").first
+    assert inside.is_visible()
+    assert page.locator(".nbx").count() == 0
+
+
+def test_a_notebook_that_is_not_trusted_shows_table_and_tree(app, saved):
+    other = saved.with_name(f"other-{saved.name}")
+    notebook = nbformat.read(saved, as_version=4)
+    notebook.metadata["title"] = "from someone else"  # nobody here has signed this one
+    nbformat.write(notebook, other)
+
+    app.reopen_without_kernel(other.name)
+    app.page.locator(".nbprof").nth(1).wait_for(timeout=60_000)
+    _table_and_tree(app.page)
+
+
+def test_a_saved_notebook_reopened_without_a_kernel_is_still_the_explorer(app, saved):
+    app.reopen_without_kernel(saved.name)
+    report = app.explorer(REPORT)
+    report.root.wait_for(timeout=60_000)
+
+    assert app.kernels() == []
+    report.heading("node name").click()
+    assert report.names == sorted(report.names, key=str.lower)
+    report.button("scope").click()
+    assert report.names[0] == "_TFProfRoot"
