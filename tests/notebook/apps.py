@@ -177,7 +177,7 @@ class Explorer:
 
     def choose_time(self, first, last):
         """Drag over a stretch of the timeline, in shares of its width."""
-        canvas = self.root.get_by_role("application", name="timeline")
+        canvas = self.root.get_by_role("application", name="timeline of")
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
         height = box["y"] + 25
