@@ -18,7 +18,7 @@ IN_DOCS = (
     "report.png",
     *("explorer-tree.png", "explorer-flame.png", "explorer-timeline.png", "explorer-python.png"),
 )
-COLOURS = 128
+COLOURS = 256
 """So many are enough for a table, and the file is a third as large."""
 WORDS = """root => [...root.querySelectorAll('.nbx button, .nbx [role=columnheader]')]
   .filter(one => one.checkVisibility() && !one.closest('.nbx-crumbs'))

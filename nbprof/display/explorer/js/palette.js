@@ -1,7 +1,7 @@
 /** The colours of blocks; letters on them are dark, in light and dark themes alike. */
 
 /** Of these, colour-blind people tell the neighbours apart. */
-const PALETTE = ["#b9b4e6", "#f0a07a", "#8ec5e8", "#e9e17f", "#8fd0b3", "#e8a3c8", "#f0c26b"];
+const PALETTE = ["#b9b4e6", "#f0a07a", "#8ec5e8", "#e9e17f", "#8fd0b3", "#e8a3c8", "#cdb08f"];
 export const OTHER = "#c4c4c4";
 export const MIXED = "#ece6da";
 export const SMALL = "#9a9a9a";

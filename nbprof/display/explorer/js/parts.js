@@ -81,11 +81,6 @@ export class Explorer {
       ...(data.complete ? [element("p", { class: "nbx-line nbx-note" }, data.complete)] : []),
     );
     this.element.addEventListener("keydown", (event) => this.key(event));
-    // Notebook 7 takes keys before they come here, but not of elements that say so themselves.
-    this.element.addEventListener("focusin", (event) => {
-      const focused = /** @type {HTMLElement} */ (event.target);
-      focused.setAttribute("data-lm-suppress-shortcuts", "true");
-    });
     this.show(data.first);
   }
 
