@@ -36,6 +36,23 @@ export function button(text, title, act) {
   return made;
 }
 
+/**
+ * A part of a notebook that has keys of its own; the notebook's menu and keys do not reach into it.
+ *
+ * @param {string} classes
+ * @param {...(Node | string)} inside
+ * @returns {HTMLElement}
+ */
+export function ownKeys(classes, ...inside) {
+  const own = { "data-lm-suppress-shortcuts": "true" };
+  const made = element("div", { class: classes, ...own, "data-jp-suppress-context-menu": "" }, ...inside);
+  // Notebook 7 takes keys before they come here, but not of elements that say so themselves.
+  made.addEventListener("focusin", (event) => {
+    setAttributes(/** @type {Element} */ (event.target), own);
+  });
+  return made;
+}
+
 let made = 0;
 
 /** @returns {string} an id that no other explorer on the page has */

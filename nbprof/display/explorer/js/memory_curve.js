@@ -1,6 +1,6 @@
 /** The memory of a run over time: what was held, the most between samples, and what ran when. */
 
-import { button, element, setAttributes } from "./dom.js";
+import { button, element, ownKeys, setAttributes } from "./dom.js";
 import {
   AXIS, BAND, BLUE, drawMemoryCurve, LEFT_ROOM, RIGHT_ROOM, SHADE, TALL, TOP_ROOM, WORDS,
 } from "./memory_drawing.js";
@@ -45,11 +45,8 @@ export class MemoryCurve {
       })
     );
     this.tip = element("p", { class: "nbx-line nbx-tip" }, KEYS);
-    this.element = element(
-      "div",
-      { class: "nbx nbx-flame", "data-lm-suppress-shortcuts": "true", "data-jp-suppress-context-menu": "" },
-      ...[this.bar(), this.canvas, this.tip, this.legend()],
-    );
+    const parts = [this.bar(), this.canvas, this.tip, this.legend()];
+    this.element = ownKeys("nbx nbx-flame", ...parts);
     this.listen();
   }
 

@@ -1,6 +1,6 @@
 /** The parts of an explorer, linked: what is done in one is seen in the others. */
 
-import { button, element } from "./dom.js";
+import { button, element, ownKeys } from "./dom.js";
 import { Flame } from "./flame.js";
 import { showSums } from "./kinds.js";
 import { Source } from "./source.js";
@@ -72,9 +72,8 @@ export class Explorer {
     if (this.timeline) this.panelButton("Timeline", this.timeline);
     this.source = this.newSource();
     if (this.source) this.panelButton("Source", this.source);
-    this.element = element(
-      "div",
-      { class: "nbx", "data-lm-suppress-shortcuts": "true", "data-jp-suppress-context-menu": "" },
+    this.element = ownKeys(
+      "nbx",
       ...(data.headline ? [element("p", { class: "nbx-line" }, data.headline)] : []),
       ...data.notes.map((note) => element("p", { class: "nbx-line nbx-note" }, `note: ${note}`)),
       ...[this.toolbar.element, ...(this.timeline ? [this.timeline.element] : [])],
@@ -82,11 +81,6 @@ export class Explorer {
       ...(data.complete ? [element("p", { class: "nbx-line nbx-note" }, data.complete)] : []),
     );
     this.element.addEventListener("keydown", (event) => this.key(event));
-    // Notebook 7 takes keys before they come here, but not of elements that say so themselves.
-    this.element.addEventListener("focusin", (event) => {
-      const focused = /** @type {HTMLElement} */ (event.target);
-      focused.setAttribute("data-lm-suppress-shortcuts", "true");
-    });
     this.show(data.first);
   }
 
