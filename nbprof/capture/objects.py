@@ -1,16 +1,14 @@
 """The Python objects behind what ran: variables, the functions that hold them, Keras layers.
 
-TensorFlow's trace knows names only. The objects are looked for once, after the cell, among all that
-the garbage collector tracks; like `compat`, this file knows private parts of TensorFlow and Keras.
+TensorFlow's trace knows names only. The objects are looked for after the cell; like `compat`, this
+file knows private parts of TensorFlow and Keras.
 """
 
-import gc
-import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from nbprof.capture.alive import Alive, find_alive
 from nbprof.capture.capture import METRICS, OPTIMIZER, STATE, Layer, Model, Variable
 
 if TYPE_CHECKING:
@@ -35,8 +33,10 @@ def find_model(
 
     `called` are the layers that were called eagerly; they come first, in their order.
     """
-    alive = _Alive()
     first = [layer.alive() or layer for layer in called]
+    handles = [handle for one in read.values() if (handle := one()) is not None]
+    there = [layer for layer in first if not isinstance(layer, CalledLayer)]
+    alive = find_alive(functions, handles, there)
     layers = list(dict.fromkeys([*first, *alive.layers]))
     variables = _Variables(alive, layers)
     arguments = {}
@@ -46,7 +46,7 @@ def find_model(
         if name in functions and graph is not None:
             arguments[name] = variables.arguments(function.definition, graph)
     used = [number for held in arguments.values() for number in held.values()]
-    used += variables.behind(handle() for handle in read.values())
+    used += variables.behind(handles)
     signatures = {
         function.name.decode(): _signature(function.function_type)
         for function in alive.functions
@@ -83,46 +83,6 @@ def _spell(kind: Any) -> str:
     return repr(kind.value) if hasattr(kind, "value") else str(kind)
 
 
-class _Alive:
-    """The objects of interest that are alive in this process."""
-
-    def __init__(self) -> None:
-        from tensorflow.python.eager.polymorphic_function.atomic_function import AtomicFunction
-        from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
-
-        layer, optimizer, metric = _keras_classes()
-        layers, optimizers, metrics = map(_with_subclasses, (layer, optimizer, metric))
-        variables = _with_subclasses(BaseResourceVariable)
-        wanted = {AtomicFunction, *layers, *optimizers, *metrics, *variables}
-        # Asking the type, not isinstance: that would call into proxies and lazy modules. No line of
-        # Python per object: there are hundreds of thousands.
-        everything = gc.get_objects()
-        found = list(compress(everything, map(wanted.__contains__, map(type, everything))))
-        self.functions = [thing for thing in found if type(thing) is AtomicFunction]
-        self.layers = [thing for thing in found if type(thing) in layers]
-        self.optimizers = [thing for thing in found if type(thing) in optimizers]
-        self.metrics = [thing for thing in found if type(thing) in metrics]
-        self.variables = [thing for thing in found if type(thing) in variables]
-
-
-def _keras_classes() -> tuple[type | None, ...]:
-    keras: Any = sys.modules.get("keras")
-    if not hasattr(keras, "metrics"):
-        return None, None, None
-    return keras.layers.Layer, keras.optimizers.Optimizer, keras.metrics.Metric
-
-
-def _with_subclasses(root: type | None) -> set[type]:
-    found: set[type] = set()
-    waiting = [] if root is None else [root]
-    while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found.add(one)
-            waiting += one.__subclasses__()
-    return found
-
-
 def _sublayers(layer: Any) -> list[Any]:
     return list(getattr(layer, "_layers", ()))
 
@@ -141,7 +101,7 @@ def _states(layer: Any) -> list[Any]:
 class _Variables:
     """Numbers the variables that matter; a Keras variable and what it wraps are one."""
 
-    def __init__(self, alive: _Alive, layers: Iterable[Any]) -> None:
+    def __init__(self, alive: Alive, layers: Iterable[Any]) -> None:
         self.described: list[Variable] = []
         self._number: dict[int, int] = {}
         self._of_handle = {id(variable._handle): variable for variable in alive.variables}

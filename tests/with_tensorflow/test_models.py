@@ -1,9 +1,14 @@
 """Parameters, layers, sessions, pipelines and traces of real models, against known values."""
 
+import gc
+import weakref
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import nbprof
+from nbprof.capture import alive
 
 pytestmark = pytest.mark.tensorflow
 
@@ -363,3 +368,58 @@ def test_an_eager_product_has_its_count_shapes_memory_flops_and_line():
     assert (row["bytes"], row["float_ops"]) == (1_048_576, 268_435_456)
     assert row["input_shapes"][0]["shapes"] == ["512x512", "512x512"]
     assert "profile = profiled(lambda: tf.matmul(x, x))" in set(profile.code().frame["source"])
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """How often all objects of the process were looked through."""
+    done = []
+
+    def get_objects():
+        done.append(True)
+        return gc.get_objects()
+
+    monkeypatch.setattr(alive, "gc", SimpleNamespace(get_objects=get_objects))
+    return done
+
+
+def two_layers(width):
+    model = tf.keras.Sequential([tf.keras.Input((4,)), layers.Dense(width), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x, y = data(2, 4, 1)
+    model.fit(x, y, verbose=0)
+    return model, lambda: model.fit(x, y, verbose=0)
+
+
+def test_a_cell_that_runs_what_was_known_before_has_its_layers_without_another_search(searches):
+    _, fit = two_layers(width=5)
+    first = rows(profiled(fit).layer(select="params"), "total_params")
+    assert len(searches) == 1
+
+    second = rows(profiled(fit).layer(select="params"), "total_params")
+
+    assert len(searches) == 1
+    assert first == second
+    assert (4 * 5 + 5 + 5 + 1,) in second.values()
+
+
+def test_a_model_made_after_a_search_is_found(searches):
+    profiled(two_layers(width=5)[1])
+
+    found = rows(profiled(two_layers(width=7)[1]).layer(select="params"), "total_params")
+
+    assert len(searches) == 2
+    assert (4 * 7 + 7 + 7 + 1,) in found.values()
+
+
+def test_what_was_found_is_not_kept_alive(searches):
+    model, fit = two_layers(width=5)
+    profiled(fit)
+    left = weakref.ref(model)
+
+    assert searches
+    del model, fit
+    tf.keras.backend.clear_session()
+    gc.collect()
+
+    assert left() is None
