@@ -23,6 +23,9 @@ import { ViewState } from "./view_state.js";
  * @typedef {{element: HTMLElement, draw: () => void}} Panel
  */
 
+/** Milliseconds, in which the table is painted: the flame comes behind it. */
+const SOON = 20;
+
 export class Explorer {
   /**
    * @param {Data} data
@@ -39,6 +42,7 @@ export class Explorer {
     this.perStep = false;
     this.told = told;
     this.place = data.first;
+    this.drawing = 0;
     /** @type {(ViewState | undefined)[]} */
     this.states = [];
     this.table = new TreeTable((change) => this.changed(change), {
@@ -238,7 +242,8 @@ export class Explorer {
     this.table.grid.scrollTop = 0;
     this.table.refreshRows();
     this.toolbar.tell(this.state);
-    this.flame.draw();
+    clearTimeout(this.drawing);
+    this.drawing = window.setTimeout(() => this.flame.draw(), SOON);
     this.tell();
   }
 

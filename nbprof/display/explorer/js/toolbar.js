@@ -19,8 +19,6 @@ import { parseAmount } from "./units.js";
  * @property {() => void} copyLine
  */
 
-const LATER = 10;
-
 export class Toolbar {
   /**
    * @param {Data} data
@@ -59,11 +57,7 @@ export class Toolbar {
     );
     this.element = element("div", {}, this.bar, this.filter, this.chooser, this.more);
     this.fillMore();
-    let waiting = 0;
-    this.input.addEventListener("input", () => {
-      clearTimeout(waiting);
-      waiting = window.setTimeout(() => this.search(), LATER);
-    });
+    this.input.addEventListener("input", () => this.search());
   }
 
   /**
