@@ -9,7 +9,7 @@ function.)
 
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nbprof.units import format_seconds
 
@@ -442,81 +442,6 @@ class Profile:
 
 TABLES = tuple(field.name for field in fields(Profile) if "pd.DataFrame" in str(field.type))
 """The names of a Profile's tables."""
-
-
-class Pointer(NamedTuple):
-    """What the numbers in a column stand for: rows of a table, from 0."""
-
-    table: str
-    column: str = ""
-    """Not the rows of the table are meant then, but the numbers in this column of it."""
-    optional: bool = True
-    """Whether -1 may stand for none."""
-    earlier: bool = False
-    """Whether only a row before the own one is meant, so that nothing is inside itself."""
-
-
-POINTERS = {
-    "nodes": {"layer": Pointer("layers")},
-    "events": {
-        "node": Pointer("nodes", optional=False),
-        "step": Pointer("steps", "step"),
-        "thread": Pointer("threads", optional=False),
-        "layer": Pointer("layers"),
-        "input_shapes": Pointer("shapes", optional=False),
-        "output_shapes": Pointer("shapes", optional=False),
-    },
-    "layers": {"parent": Pointer("layers", earlier=True)},
-    "inputs": {"node": Pointer("nodes", optional=False), "source": Pointer("nodes")},
-    "allocations": {"event": Pointer("events"), "node": Pointer("nodes")},
-    "values": {"node": Pointer("nodes", optional=False)},
-    "allocator": {"event": Pointer("events", optional=False)},
-}
-"""The columns that point into tables, by table; a `stack` that has no frames is not known."""
-
-WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
-COUNTS = "truth values or counts of them"
-TEXT, TEXTS = "texts", "tuples of texts"
-
-_HELD = {
-    "nodes": {
-        TEXT: "name op_type device data_format shape", NUMBERS: "params float_ops",
-        TRUTH: "trainable has_stack", TEXTS: "types",
-    },
-    "events": {
-        WHOLE: "start_ns duration_ns self_ns stack", TRUTH: "accelerator backward",
-        COUNTS: "is_run",  # added-up events have counts
-        NUMBERS: "bytes peak_bytes residual_bytes float_ops output_bytes",
-    },
-    "layers": {TEXT: "name kind"},
-    "inputs": {WHOLE: "position", TEXT: "shape"},
-    "shapes": {TEXTS: "shapes"},
-    "allocations": {
-        WHOLE: "start_ns bytes", NUMBERS: "end_ns", TEXT: "device region shape dtype host",
-    },
-    "logged": {TEXTS: "types", NUMBERS: "float_ops", TRUTH: "has_stack"},
-    "values": {TEXT: "text"},
-    "allocator": {TEXT: "kind", WHOLE: "micros bytes"},
-    "frames": {
-        WHOLE: "stack line", TEXT: "file function source", TRUTH: "framework",
-        NUMBERS: "function_line",
-    },
-    "cells": {WHOLE: "line", TEXT: "file text"},
-    "threads": {TEXT: "name device host", TRUTH: "is_cell"},
-    "steps": {WHOLE: "step", NUMBERS: "start_micros micros", TEXT: "function", TRUTH: "traced"},
-    "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},
-    "spent": {TEXT: "category host", WHOLE: "ns"},
-    "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
-    "statements": {WHOLE: "start_ns line"},
-    "machines": {
-        TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",
-    },
-}  # fmt: skip
-KINDS = {
-    table: {column: kind for kind, columns in held.items() for column in columns.split()}
-    for table, held in _HELD.items()
-}
-"""What the columns hold that do not point into tables, by table and column."""
 
 
 def _plural(count: int, noun: str) -> str:

@@ -22,10 +22,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nbprof
-from nbprof import NbprofError, _profile, file_format
-from nbprof._profile import KINDS, POINTERS, TABLES, Profile, Recording
+from nbprof import NbprofError, file_format, schema
+from nbprof._profile import TABLES, Profile, Recording
 from nbprof.export.own_file import write_profile
 from nbprof.ingest import own_file, stored_tables
+from nbprof.schema import KINDS, POINTERS
 
 PAGE = Path(__file__).parents[1] / "docs" / "own-file.md"
 VERSION_1 = Path(__file__).parent / "data" / "own_file" / "version_1.nbprof"
@@ -467,8 +468,8 @@ OTHER_COLUMNS = {
 
 
 ONE = {
-    **{_profile.WHOLE: 0, _profile.NUMBERS: 1.0, _profile.TRUTH: True},
-    **{_profile.TEXT: "a", _profile.TEXTS: ("a",)},
+    **{schema.WHOLE: 0, schema.NUMBERS: 1.0, schema.TRUTH: True},
+    **{schema.TEXT: "a", schema.TEXTS: ("a",)},
 }
 
 

@@ -9,7 +9,10 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "nbprof"
 
-SHELVES = {"columns", "options", "units", "errors", "file_format", "protos", "progress"}
+SHELVES = {
+    *("columns", "options", "units", "errors", "file_format", "protos", "progress"),
+    *("schema", "distinct"),
+}
 MAY_IMPORT = {
     "capture": {"capture"},
     "ingest": {"ingest", "capture.capture", "_profile"},
@@ -32,6 +35,8 @@ MAY_IMPORT = {
     "file_format": set(),
     "protos": {"protos"},
     "progress": set(),
+    "schema": set(),
+    "distinct": set(),
     "cell": set(),
     "run": {
         "capture.trace",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest.distinct import distinct, distinct_pairs
+from nbprof.distinct import distinct, distinct_pairs
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE, Rows
 

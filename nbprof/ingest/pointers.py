@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from nbprof._profile import POINTERS, Pointer
 from nbprof.ingest.members import DamageError
 from nbprof.ingest.stored_tables import StoredTable
+from nbprof.schema import POINTERS, Pointer
 
 Ints = npt.NDArray[np.integer]
 NONE = -1

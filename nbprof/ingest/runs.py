@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.capture.capture import session_group
+from nbprof.distinct import distinct_pairs
 from nbprof.ingest import callers
-from nbprof.ingest.distinct import distinct_pairs
 from nbprof.ingest.kinds import Kind, split
 from nbprof.ingest.names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
 from nbprof.ingest.nesting import NONE, Rows

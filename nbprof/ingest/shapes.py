@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest.distinct import distinct, distinct_pairs
+from nbprof.distinct import distinct, distinct_pairs
 from nbprof.ingest.flops import Dims, Run, float_ops
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.outputs import forwarded_bytes, parse_typed

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof import file_format
-from nbprof._profile import COUNTS, KINDS, NUMBERS, TEXT, TEXTS, TRUTH, WHOLE
 from nbprof.ingest.catalogue import decode, expect
 from nbprof.ingest.members import DamageError, Members
+from nbprof.schema import COUNTS, KINDS, NUMBERS, TEXT, TEXTS, TRUTH, WHOLE
 
 Described = dict[str, Any]
 """What the catalogue says about a column."""

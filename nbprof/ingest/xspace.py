@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.distinct import distinct
 from nbprof.errors import NbprofError
-from nbprof.ingest.distinct import distinct
 from nbprof.ingest.event_search import find_events
 from nbprof.ingest.event_stats import STAT_METADATA_ID
 from nbprof.ingest.events import (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.distinct import distinct
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ Groups = npt.NDArray[np.intp]
 Step = int | Literal["all"]
 
 MOST_STEPS = 8
-SPARSE = 16
-"""Up to so many times as many keys as there are values, a table of all keys is quicker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +51,14 @@ def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Me
     """
     node = profile.costs["node"].to_numpy(np.int64)
     width = max(len(profile.nodes), 1)
-    pairs, of_event = _distinct(row * width + node)
+    pairs, of_event = _distinct_keys(row * width + node)
     silent = np.flatnonzero(np.bincount(node, minlength=len(profile.nodes)) == 0)
     members = Members(np.append(pairs % width, silent), of_event)
     return members, np.append(pairs // width, row_of_node[silent])
 
 
-def _distinct(keys: Groups) -> tuple[Groups, Groups]:
-    """Give the distinct ones of keys from 0 in their order, and which of them each key is."""
-    span = int(keys.max(initial=-1)) + 1
-    if span > SPARSE * len(keys):
-        return np.unique(keys, return_inverse=True)
-    found = np.zeros(span, dtype=bool)
-    found[keys] = True
-    place = np.cumsum(found) - 1
-    return np.flatnonzero(found), place[keys]
+def _distinct_keys(keys: Groups) -> tuple[Groups, Groups]:
+    return distinct(keys, int(keys.max(initial=-1)) + 1)
 
 
 def only_what_ran(profile: "Profile") -> "Profile":
@@ -114,7 +106,7 @@ def _steps_of_each(step: Groups, member: Groups, count: int) -> Groups:
     """Count the steps in which each member ran; 1 for those that never did."""
     first = step.min(initial=0)
     width = int(step.max(initial=0) - first) + 1
-    pairs, _ = _distinct(member * width + (step - first))
+    pairs, _ = _distinct_keys(member * width + (step - first))
     return np.maximum(np.bincount(pairs // width, minlength=count), 1)
 
 

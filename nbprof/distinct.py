@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.ingest.nesting import Rows
+Rows = npt.NDArray[np.intp]
 
 
 def distinct(values: npt.NDArray[np.integer], width: int) -> tuple[Rows, Rows]:
