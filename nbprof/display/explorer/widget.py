@@ -74,7 +74,7 @@ class Explorer(anywidget.AnyWidget):
     def time_range(self) -> tuple[float, float] | None:
         """The stretch of time that is chosen, in µs from the cell's start, or None."""
         chosen = self.chosen.get("range")
-        return (chosen[0], chosen[1]) if chosen else None
+        return (round(chosen[0], 3), round(chosen[1], 3)) if chosen else None
 
     @property
     def line(self) -> str:
