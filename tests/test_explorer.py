@@ -537,3 +537,12 @@ def test_the_types_in_the_modules_are_right():
     )
 
     assert done.returncode == 0, done.stdout
+
+
+def test_half_a_character_in_a_name_costs_neither_output_nor_file(tmp_path):
+    view = profile(node("half \ud800/MatMul", "MatMul", micros=3)).scope()
+
+    view.to_html(tmp_path / "half.html")
+
+    assert "MatMul" in (tmp_path / "half.html").read_text(encoding="utf-8")
+    assert "MatMul" in view._repr_mimebundle_()["text/html"]

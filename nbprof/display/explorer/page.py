@@ -33,7 +33,7 @@ def output(view: "View", size: int) -> str:
     Where there is no room for both, the plain table stands alone.
     """
     plain = html.report(view)
-    frame = len(_explorer(plain, Payload({}, [])).encode())
+    frame = len(_explorer(plain, Payload({}, [])).encode("utf-8", "replace"))
     payload = within(view, size - frame)
     return plain if payload is None else _explorer(plain, payload)
 
