@@ -63,9 +63,9 @@ def test_the_executed_notebook_has_a_plot_and_advice(demo, place):
     assert any("high: retracing" in text and "largest_eigenvalue" in text for text in texts)
 
 
-def test_the_executed_notebook_has_both_faces_and_the_page_a_table_for_the_widget(demo):
-    notebook = nbformat.read(TOP / "build" / "demo" / "quickstart.ipynb", as_version=4)
-    page = (TOP / "build" / "demo" / "quickstart.html").read_text(encoding="utf-8")
+def test_the_executed_notebook_has_both_faces_and_the_page_a_table_for_the_widget(demo, place):
+    notebook = nbformat.read(place / "build" / "demo" / "quickstart.ipynb", as_version=4)
+    page = (place / "build" / "demo" / "quickstart.html").read_text(encoding="utf-8")
 
     (widget,) = (cell for cell in notebook.cells if cell.id == "explore-code")
     (shown,) = (output.data for output in widget.outputs)
