@@ -21,7 +21,7 @@ POINTERS = {
         "node": Pointer("nodes", optional=False),
         "step": Pointer("steps", "step"),
         "thread": Pointer("threads", optional=False),
-        "layer": Pointer("layers"),
+        "layer": Pointer("layers", optional=False),
         "input_shapes": Pointer("shapes", optional=False),
         "output_shapes": Pointer("shapes", optional=False),
     },

@@ -546,6 +546,33 @@ def test_a_number_that_points_nowhere_is_refused(tmp_path, table, column):
     assert f"{table}.{column} should hold whole numbers" in refusal(path)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dataclasses.replace(
+            odd_profile(),
+            inputs=pd.DataFrame({"node": [0, 2], "position": 0, "source": [2, 1], "shape": ""}),
+        ),
+        lambda: nbprof.load(VERSION_1),
+        lambda: nbprof.load(Path(__file__).parent / "data" / "traces" / "small.xplane.pb"),
+    ],
+    ids=["odd", "version 1", "trace"],
+)
+def test_a_file_in_which_one_node_has_every_run_has_all_views(tmp_path, make):
+    profile = make()
+    profile.events["node"] = 0
+
+    loaded = saved(profile, tmp_path / "x.nbprof")
+
+    micros, params = profile.events["self_ns"].sum() / 1e3, profile.nodes["params"]
+    for select in ("micros", "micros,params"):
+        for view in ("scope", "graph", "layer", *(["code"] if profile.has_stacks else [])):
+            assert loaded.view(view, select=select).frame["total_micros"][0] == micros
+        assert loaded.op(select=select).frame["micros"].sum() == micros
+    of_layers = loaded.layer(select="params").frame["total_params"][0]
+    np.testing.assert_equal(of_layers, params.sum(min_count=1))
+
+
 def test_a_member_with_another_header_or_other_truths_is_refused(file, tmp_path):
     with zipfile.ZipFile(file) as archive:
         truths = archive.read("events/is_run.npy")
