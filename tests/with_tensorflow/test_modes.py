@@ -917,7 +917,7 @@ import tensorflow as tf, nbprof
 from nbprof.capture.compat import profiler, switches
 
 HERE = Path(nbprof.__file__).parent
-OURS = {str(file) for file in [HERE / "run.py", *HERE.glob("capture/*.py")]}
+OURS = {str(file) for file in [HERE / "run.py", *HERE.glob("capture/**/*.py")]}
 ALLOCATOR = switches.allocator_statistics_on()
 
 class Watch:
