@@ -9,42 +9,13 @@ import weakref
 
 import numpy as np
 import pytest
+from captured import FORTY_EIGHT_MIB, batches, mlp, node_runs, profiled, runs
 
 import nbprof
 
 pytestmark = pytest.mark.tensorflow
 
 tf = pytest.importorskip("tensorflow")
-
-
-def profiled(body):
-    with nbprof.profile() as run:
-        body()
-    return run.profile
-
-
-def runs(profile):
-    frame = profile.op().frame
-    return dict(zip(frame["name"], frame["run_count"], strict=True))
-
-
-def node_runs(profile):
-    frame = profile.scope().frame.iloc[1:]
-    return {
-        name: count for name, count in zip(frame["name"], frame["run_count"], strict=True) if count
-    }
-
-
-def mlp():
-    model = tf.keras.Sequential(
-        [tf.keras.Input((64,)), tf.keras.layers.Dense(128, "relu"), tf.keras.layers.Dense(10)]
-    )
-    model.compile("sgd", "mse")
-    return model
-
-
-def batches(count, size=32):
-    return np.ones((count * size, 64), "f4"), np.ones((count * size, 10), "f4")
 
 
 def test_seven_eager_matmuls_are_seven_runs():
@@ -264,9 +235,6 @@ def test_an_eager_matmul_asks_for_its_product():
     profile = profiled(lambda: tf.matmul(x, x))
 
     assert memory_of(profile, "MatMul") == [512 * 512 * 4] * 3
-
-
-FORTY_EIGHT_MIB = 48 * 2**20
 
 
 def test_memory_of_a_large_tensor_is_exact_whether_it_is_kept_or_reduced():
