@@ -10,6 +10,7 @@ then the order of the model decides.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -259,12 +260,24 @@ def _layer_calls(stack: "Stack") -> int:
 
 def _part(stack: "Stack") -> str:
     """Tell from a node's stack what it is for, an empty text where it does not say."""
-    files = "\n".join(path for path, _, _ in stack)
-    return next((part for part, pattern in _PARTS if pattern.search(files)), "")
+    first = min((_rank(path) for path, _, _ in stack), default=len(_PARTS))
+    return _PARTS[first][0] if first < len(_PARTS) else ""
+
+
+@cache
+def _rank(path: str) -> int:
+    """Tell of which of the parts a file is: the first comes before the others."""
+    found = (place for place, (_, pattern) in enumerate(_PARTS) if pattern.search(path))
+    return next(found, len(_PARTS))
 
 
 def _within_tape(stack: "Stack") -> bool:
-    return any(_TAPE.search(path) for path, _, _ in stack)
+    return any(_is_tape(path) for path, _, _ in stack)
+
+
+@cache
+def _is_tape(path: str) -> bool:
+    return _TAPE.search(path) is not None
 
 
 class _Rows:

@@ -88,11 +88,16 @@ def below_runners(stack: Iterable[Frame], cells: Mapping[str, str]) -> Stack:
     """Keep the frames below what runs cells; those in cells get the cell's name for a file."""
     kept: list[Frame] = []
     for file, line, function in stack:
-        if any(part in file for part in RUNNERS):
+        if _is_runner(file):
             kept.clear()
         else:
             kept.append((cells.get(file, file), line, function))
     return tuple(kept)
+
+
+@cache
+def _is_runner(file: str) -> bool:
+    return any(part in file for part in RUNNERS)
 
 
 @cache
