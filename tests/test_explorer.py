@@ -359,6 +359,16 @@ def test_the_timeline_has_every_run_where_there_is_room():
     assert data_of(SMALL.op()._repr_mimebundle_()["text/html"])["timeline"] is None
 
 
+def test_lanes_of_the_timeline_are_told_apart():
+    threads = TIMED.threads.assign(name="tf_Compute/-4566947640013323534", is_cell=False)
+    events = TIMED.events.assign(thread=np.arange(len(TIMED.events)) % 2)
+    two = replace(TIMED, threads=pd.concat([threads.head(1)] * 2), events=events)
+
+    data = data_of(two.op()._repr_mimebundle_()["text/html"])
+
+    assert data["timeline"]["lanes"] == ["tf_Compute 1", "tf_Compute 2"]
+
+
 def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
     nodes = [node(f"op{i}", "A", micros=i) for i in range(6000)]
     many = profile(*nodes)

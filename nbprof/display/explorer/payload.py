@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAMES = ("op", "scope", "graph", "code", "layer")
 """The views in the order of the switch."""
-MOST_EVENTS = 300_000
+MOST_EVENTS = 3_000_000
 """A profile of more has its other views made only where they are asked for."""
 BYTES_A_ROW = 30
 """A row takes more than this."""
