@@ -71,8 +71,13 @@ class Cell:
 
 def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) -> Cell:
     """Compile a cell body; raise SyntaxError, or UsageError for a top-level await."""
+    __tracebackhide__ = True
     source = _on_screen_lines(shell, magic, line, body)
-    return _compiled(shell, magic, source, f"%%{magic} {line}".rstrip() + f"\n{body}")
+    try:
+        return _compiled(shell, magic, source, f"%%{magic} {line}".rstrip() + f"\n{body}")
+    except SyntaxError as error:
+        leave_like_bare(shell, error)
+        raise
 
 
 def compile_statement(shell: "InteractiveShell", magic: str, statement: str) -> Cell:
@@ -167,7 +172,7 @@ def _compile(
         return [*compiled, error], None
 
 
-def is_the_cell() -> bool:
+def _is_the_cell() -> bool:
     """Tell whether the magic that calls this is the running cell itself, not called by its code.
 
     The shell turns a cell magic into one call on the cell's first line.
@@ -191,9 +196,12 @@ _pending: list[Callable[[], None]] = []
 def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
     """Have the shell show `error`, when it leaves the cell, without the frames of the magic.
 
-    The shell's own door for this, a custom exception handler, is set for this one exception and
+    Where the cell's own code called the magic, nothing is changed: there its frames belong. The
+    shell's own door for this, a custom exception handler, is set for this one exception and
     put back when it was used or when the cell has ended.
     """
+    if not _is_the_cell():
+        return
     while _pending:
         _pending.pop()()
     drop_watchers(error)

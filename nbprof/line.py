@@ -10,6 +10,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 from nbprof.errors import NbprofError
+from nbprof.flag_values import check_file, check_seconds
 from nbprof.options import OPTIONS, PRESETS, ViewOptions, check_output, lookup, preset, suggest
 
 MAGIC = "tfprof"
@@ -95,10 +96,10 @@ def parse_line(line: str, kept: Mapping[str, str] | None = None) -> Request:
         given,
         _check_name(own.get("o")),
         "q" in own,
-        _check_file(own.get("T")),
+        check_file("T", own["T"]) if "T" in own else None,
         own.get("from"),
         "light" in own,
-        _check_limit(own.get("limit")),
+        check_seconds("limit", own["limit"]) if "limit" in own else None,
         "explore" in own,
     )
 
@@ -151,27 +152,6 @@ def _check_name(name: str | None) -> str | None:
     if name is not None and (not name.isidentifier() or iskeyword(name) or name[:2] == "__"):
         raise NbprofError(f"-o takes a Python name of your own, not {name!r}.")
     return name
-
-
-def _check_limit(seconds: str | None) -> float | None:
-    if seconds is None:
-        return None
-    try:
-        limit = float(seconds)
-    except ValueError:
-        limit = 0.0
-    if not 0 < limit < float("inf"):
-        raise NbprofError(f"-limit takes a number of seconds above 0, not {seconds!r}.")
-    return limit
-
-
-def _check_file(file: str | None) -> Path | None:
-    if file is None:
-        return None
-    path = Path(file).expanduser().absolute()  # the cell may change the working folder
-    if path.is_dir() or not path.parent.is_dir():
-        raise NbprofError(f"-T cannot write {file!r}: there is no such folder, or it is one.")
-    return path
 
 
 def help_text() -> str:

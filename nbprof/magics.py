@@ -4,7 +4,6 @@ A magic parses its line, runs the cell, hands over, and shows the View. It compu
 """
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -16,7 +15,8 @@ from IPython.core.magic import (
     output_can_be_silenced,
 )
 
-from nbprof.cell import compile_cell, is_the_cell, leave_like_bare, number
+from nbprof.cell import compile_cell, leave_like_bare, number
+from nbprof.door import or_usage_error, write_text
 from nbprof.errors import NbprofError
 from nbprof.line import ADVISE, HELP, MAGIC, RESET, SET, Request, completions, help_text, parse_line
 from nbprof.memory_flags import MAGICS as MEMORY_MAGICS
@@ -43,7 +43,7 @@ class NbprofMagics(Magics):
     def tfprof(self, line: str, cell: str | None = None) -> Any:
         """Filled from the tables of options below."""
         __tracebackhide__ = True
-        request = _or_usage_error(parse_line, line, self._kept())
+        request = or_usage_error(parse_line, line, self._kept())
         if request.word == HELP:
             sys.stdout.write(f"{help_text()}\n")
             return None
@@ -56,7 +56,7 @@ class NbprofMagics(Magics):
             return self._profile(request, line, cell)
         if request.light or request.limit is not None:
             raise UsageError(f"-light and -limit are for cells that are profiled: %%{MAGIC} …")
-        _or_usage_error(self._show, _or_usage_error(_profile_of, request), request)
+        or_usage_error(self._show, or_usage_error(_profile_of, request), request)
         return None
 
     def _kept(self) -> dict[str, str]:
@@ -76,19 +76,13 @@ class NbprofMagics(Magics):
     def _profile(self, request: Request, line: str, body: str) -> Any:
         __tracebackhide__ = True
         shell = self.shell
-        try:
-            cell = compile_cell(shell, MAGIC, line, body)
-        except SyntaxError as error:
-            if is_the_cell():
-                leave_like_bare(shell, error)
-            raise
+        cell = compile_cell(shell, MAGIC, line, body)
         run = ProfiledRun(f"In [{number(shell)}]", request.light, request.limit)
         try:
-            _or_usage_error(run.__enter__)
+            or_usage_error(run.__enter__)
             return cell.run(run.mark_line)
         except BaseException as error:
-            if is_the_cell():
-                leave_like_bare(shell, error)
+            leave_like_bare(shell, error)
             raise
         finally:
             if run.started:
@@ -122,7 +116,7 @@ class NbprofMagics(Magics):
         for path in () if request.quiet else view.written:
             sys.stdout.write(f"{path} is written.\n")
         if request.text_file:
-            _write_text(request, view.text)
+            write_text(request.text_file, view.text)
 
     def _advise(self, profile: "Profile", request: Request) -> None:
         from IPython.display import display
@@ -135,24 +129,8 @@ class NbprofMagics(Magics):
         if not request.quiet:
             faces = {"text/plain": advice.report(given), "text/html": advice.html_report(given)}
             display(faces, raw=True)
-        _write_text(request, advice.report(given))
-
-
-def _or_usage_error(function: Callable[..., Any], *arguments: Any) -> Any:
-    __tracebackhide__ = True
-    try:
-        return function(*arguments)
-    except NbprofError as error:
-        raise UsageError(str(error)) from None
-
-
-def _write_text(request: Request, text: str) -> None:
-    if request.text_file is None:
-        return
-    try:
-        request.text_file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        sys.stderr.write(f"-T could not write {request.text_file}: {error.strerror}.\n")
+        if request.text_file:
+            write_text(request.text_file, advice.report(given))
 
 
 def _profile_of(request: Request) -> "Profile":

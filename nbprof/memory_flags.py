@@ -6,10 +6,10 @@ Flags come first, as memory_profiler has them; the rest of the line is a stateme
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from nbprof.errors import NbprofError
+from nbprof.flag_values import check_file, check_seconds
 from nbprof.options import suggest
 
 BACKENDS = ("nbprof", "memory_profiler")
@@ -55,16 +55,6 @@ class Given:
         return self.flags.get(flag, default)
 
 
-def _check_seconds(name: str, value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise NbprofError(f"-{name} takes a number of seconds above 0, not {value!r}.")
-    return seconds
-
-
 def _check_count(name: str, value: str) -> int:
     if not value.isdecimal() or not 0 < int(value) < 10**6:
         raise NbprofError(f"-{name} takes a whole number from 1 on, not {value!r}.")
@@ -77,15 +67,8 @@ def _check_backend(name: str, value: str) -> str:
     return value
 
 
-def _check_file(name: str, value: str) -> Path:
-    path = Path(value).expanduser().absolute()  # the cell may change the working folder
-    if path.is_dir() or not path.parent.is_dir():
-        raise NbprofError(f"-{name} cannot write {value!r}: there is no such folder, or it is one.")
-    return path
-
-
 QUIET = Flag("", "show nothing")
-TEXT_FILE = Flag("FILE", "save the text report to this file", _check_file)
+TEXT_FILE = Flag("FILE", "save the text report to this file", check_file)
 
 MAGICS = {
     "memit": Magic(
@@ -96,12 +79,12 @@ MAGICS = {
         ),
         {
             "r": Flag("N", "run the code so often and take the largest peak", _check_count),
-            "t": Flag("SECONDS", "end measuring after so long; the code runs on", _check_seconds),
+            "t": Flag("SECONDS", "end measuring after so long; the code runs on", check_seconds),
             "i": Flag(
                 "SECONDS",
                 "the time between samples of the curve, 0.01 if not given; the peak does not "
                 "depend on it",
-                _check_seconds,
+                check_seconds,
             ),
             "c": Flag("", "add what child processes hold; the peak is then a lower bound"),
             "o": Flag("", "return a MemoryResult, in place of the cell's own value"),

@@ -4,7 +4,6 @@ A magic parses its line, runs the code, hands over, and shows the result. It com
 """
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +21,15 @@ from nbprof.cell import (
     cell_names,
     compile_cell,
     compile_statement,
-    is_the_cell,
     leave_like_bare,
     number,
 )
+from nbprof.door import or_usage_error, write_text
 from nbprof.errors import NbprofError
 from nbprof.memory_flags import MAGICS, Given, help_text, parse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from IPython.core.interactiveshell import InteractiveShell
@@ -55,14 +55,14 @@ class MemoryMagics(Magics):
         from nbprof.capture.step_watch import steps_told
         from nbprof.memory.backends import backend
 
-        measuring = _or_usage_error(backend, given.flags, steps_told)
+        measuring = or_usage_error(backend, given.flags, steps_told)
         value = None
         try:
             for _ in range(given.get("r", 1)):
                 value = None  # what the run before returned is not memory of this one
                 value = measuring.run(code.run if cell is not None else code.run_and_drop)
         except BaseException as error:
-            if cell is not None and is_the_cell():
+            if cell is not None:
                 leave_like_bare(self.shell, error)
             raise
         finally:
@@ -90,7 +90,7 @@ class MemoryMagics(Magics):
             with tracer:
                 value = code.run()
         except BaseException as error:
-            if cell is not None and is_the_cell():
+            if cell is not None:
                 leave_like_bare(self.shell, error)
             raise
         finally:
@@ -107,7 +107,7 @@ class MemoryMagics(Magics):
         __tracebackhide__ = True
         given = _parsed("memobj", line)
         if cell is None:
-            held = _or_usage_error(self._held, given)
+            held = or_usage_error(self._held, given)
             result = _reported("memobj", lambda: held, given)
             return result if "o" in given else None
         if given.rest:
@@ -120,8 +120,7 @@ class MemoryMagics(Magics):
         try:
             value = code.run()
         except BaseException as error:
-            if is_the_cell():
-                leave_like_bare(self.shell, error)
+            leave_like_bare(self.shell, error)
             raise
         finally:
             result = _reported("memobj", lambda: self._left_behind(before, given), given)
@@ -170,22 +169,14 @@ class MemoryMagics(Magics):
                 raise UsageError(
                     f"-f {expression} cannot be found ({type(error).__name__}: {error})."
                 ) from None
-            targets.append(_or_usage_error(of_function, function, expression, names))
+            targets.append(or_usage_error(of_function, function, expression, names))
         return targets
 
 
 def _parsed(magic: str, line: str) -> Given:
     __tracebackhide__ = True
-    given: Given = _or_usage_error(parse, magic, line)
+    given: Given = or_usage_error(parse, magic, line)
     return given
-
-
-def _or_usage_error(function: Callable[..., Any], *arguments: Any) -> Any:
-    __tracebackhide__ = True
-    try:
-        return function(*arguments)
-    except NbprofError as error:
-        raise UsageError(str(error)) from None
 
 
 def _compiled(
@@ -196,12 +187,7 @@ def _compiled(
         if not given.rest:
             raise UsageError(f"%{magic} needs a statement behind it; %%{magic} takes a cell.")
         return compile_statement(shell, magic, given.rest)
-    try:
-        return compile_cell(shell, magic, line, cell)
-    except SyntaxError as error:
-        if is_the_cell():
-            leave_like_bare(shell, error)
-        raise
+    return compile_cell(shell, magic, line, cell)
 
 
 def _reported(magic: str, make: "Callable[[], Any]", given: Given) -> "Any | None":
@@ -233,15 +219,8 @@ def _show(result: Any, given: Given) -> None:
         else:
             display(result)
     file: Path | None = given.get("T")
-    if file is None:
-        return
-    try:
-        file.write_text(result.text + "\n", encoding="utf-8")
-    except OSError as error:
-        sys.stderr.write(f"-T could not write {file}: {error.strerror}.\n")
-    else:
-        if "q" not in given:
-            sys.stdout.write(f"{file} is written.\n")
+    if file is not None and write_text(file, f"{result.text}\n") and "q" not in given:
+        sys.stdout.write(f"{file} is written.\n")
 
 
 for _magic in MAGICS:

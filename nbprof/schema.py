@@ -1,5 +1,6 @@
 """What the columns of a Profile's tables hold, for whoever reads tables from a file."""
 
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 
@@ -21,7 +22,7 @@ POINTERS = {
         "node": Pointer("nodes", optional=False),
         "step": Pointer("steps", "step"),
         "thread": Pointer("threads", optional=False),
-        "layer": Pointer("layers"),
+        "layer": Pointer("layers", optional=False),
         "input_shapes": Pointer("shapes", optional=False),
         "output_shapes": Pointer("shapes", optional=False),
     },
@@ -76,3 +77,27 @@ KINDS = {
     for table, held in _HELD.items()
 }
 """What the columns hold that do not point into tables, by table and column."""
+
+_SOMETIMES = {
+    "nodes": {"data_format", "float_ops", "has_stack", "trainable", "types"},
+    "allocations": {"host"},
+    "frames": {"function_line"},
+    "threads": {"is_cell", "host"},
+    "traces": {"host"},
+    "spent": {"host"},
+}
+"""The columns that some profiles have, by where they come from; all others are always there."""
+_UNLESS_TFPROF = {"nodes": {"types"}, "threads": {"is_cell"}}
+_OF_HOSTS = {"threads": {"host"}, "allocations": {"host"}}
+"""Those of them that profiles which are not tfprof's always have, and those of many hosts."""
+
+
+def lacking(tables: Mapping[str, Collection[str]], is_tfprof: bool, has_hosts: bool) -> str:
+    """Name a column that views need and these tables do not have, or give an empty text."""
+    for table, there in tables.items():
+        wanted = {*KINDS[table], *POINTERS.get(table, ())} - _SOMETIMES.get(table, set())
+        wanted |= set() if is_tfprof else _UNLESS_TFPROF.get(table, set())
+        wanted |= _OF_HOSTS.get(table, set()) if has_hosts else set()
+        for column in sorted(wanted.difference(there)):
+            return f"{table}.{column}"
+    return ""

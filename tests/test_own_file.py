@@ -77,7 +77,9 @@ def assert_same_table(one, other):
 
 
 def with_table(table):
-    return dataclasses.replace(by_hand.profile(), shapes=table)
+    """A profile with any columns in a table, besides the one that must be there."""
+    shapes = pd.Series([()] * len(table), dtype=object)
+    return dataclasses.replace(by_hand.profile(), shapes=table.assign(shapes=shapes))
 
 
 def rewritten(path, target, change=lambda catalogue: None, members=None):
@@ -246,11 +248,11 @@ def test_a_column_that_would_shrink_beyond_belief_can_still_be_loaded(tmp_path, 
 
 def test_a_million_events_take_little_room_and_hold_no_object_per_row(tmp_path):
     rows = np.arange(1_000_000)
-    events = pd.DataFrame({"node": (rows % 300).astype(np.int32), "start_ns": rows * 1_234})
+    made = by_hand.profile(*(node(f"node_{number}") for number in range(300)))
+    events = made.events.iloc[rows % 300].reset_index(drop=True).assign(start_ns=rows * 1_234)
     for name in ("bytes", "peak_bytes", "output_bytes"):
         events[name] = (rows % 300) * 512.0
-    nodes = (node(f"node_{number}") for number in range(300))
-    profile = dataclasses.replace(by_hand.profile(*nodes), events=events)
+    profile = dataclasses.replace(made, events=events)
     path = tmp_path / "big.nbprof"
     profile.save(path)
 
@@ -474,7 +476,7 @@ ONE = {
 
 
 def full_profile():
-    """A profile with rows in the tables that a view looks into and that are empty in an odd one."""
+    """A profile in which every column that a view looks into, or that points, has a row."""
     tables = ("inputs", "allocations", "values", "allocator", "traces")
     rows = {
         table: dict.fromkeys(POINTERS.get(table, ()), 0)
@@ -506,7 +508,33 @@ def test_a_column_of_another_type_is_refused_or_harms_no_view(tmp_path, kind):
     assert refused > 20
 
 
-@pytest.mark.parametrize("path", ["traces/small.xplane.pb", "tfprof/profile", VERSION_1], ids=str)
+SOURCES = ["traces/small.xplane.pb", "tfprof/profile", VERSION_1]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=str)
+def test_a_column_that_is_missing_is_named_or_harms_no_view(tmp_path, path):
+    file = tmp_path / "x.nbprof"
+    whole = nbprof.load(Path(__file__).parent / "data" / path)
+    sentences = {}
+    for table in TABLES:
+        for column in getattr(whole, table):
+            less = {table: getattr(whole, table).drop(columns=column)}
+            dataclasses.replace(whole, **less).save(file)
+            try:
+                loaded = nbprof.load(file)
+            except NbprofError as error:
+                sentences[f"{table}.{column}"] = str(error)
+                continue
+            loaded.summary(), loaded.live_at_peak(), loaded.advise(), loaded.hosts()
+            for view in ("op", "scope", "graph", "layer", *(["code"] if whole.has_stacks else [])):
+                assert loaded.view(view, select="bytes,micros,params,op_types").text
+    assert len(sentences) > 60
+    assert sentences.pop("steps.step")  # some events point there
+    for column, sentence in sentences.items():
+        assert sentence == f"{file} cannot be read as nbprof's own file: it lacks {column}."
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=str)
 def test_of_every_column_it_is_known_what_it_holds(path):
     profile = nbprof.load(Path(__file__).parent / "data" / path)
 
@@ -514,24 +542,11 @@ def test_of_every_column_it_is_known_what_it_holds(path):
         assert set(getattr(profile, table)) <= {*KINDS[table], *POINTERS.get(table, ())}
 
 
-def pointing_profile():
-    """A profile in which every column that points into a table has a row."""
-    text = pd.Series(["a"], dtype=object)
-    one = {"micros": [1], "bytes": [1], "position": [0], "kind": text, "text": text}
-    return dataclasses.replace(
-        odd_profile(),
-        inputs=pd.DataFrame({"node": [1], "source": [0], **one}),
-        allocations=pd.DataFrame({"event": [1], "node": [0], **one}),
-        values=pd.DataFrame({"node": [0], **one}),
-        allocator=pd.DataFrame({"event": [0], **one}),
-    )
-
-
 @pytest.mark.parametrize(
     ("table", "column"), [(table, column) for table in POINTERS for column in POINTERS[table]]
 )
 def test_a_number_that_points_nowhere_is_refused(tmp_path, table, column):
-    profile, pointer = pointing_profile(), POINTERS[table][column]
+    profile, pointer = full_profile(), POINTERS[table][column]
     path = tmp_path / "x.nbprof"
     assert_same(profile, saved(profile, path))
     wrong = [10**6, 2**31 - 1, -2, *([] if pointer.optional else [-1])]
@@ -544,6 +559,33 @@ def test_a_number_that_points_nowhere_is_refused(tmp_path, table, column):
     changed = getattr(profile, table).astype({column: float})
     dataclasses.replace(profile, **{table: changed}).save(path)
     assert f"{table}.{column} should hold whole numbers" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dataclasses.replace(
+            odd_profile(),
+            inputs=pd.DataFrame({"node": [0, 2], "position": 0, "source": [2, 1], "shape": ""}),
+        ),
+        lambda: nbprof.load(VERSION_1),
+        lambda: nbprof.load(Path(__file__).parent / "data" / "traces" / "small.xplane.pb"),
+    ],
+    ids=["odd", "version 1", "trace"],
+)
+def test_a_file_in_which_one_node_has_every_run_has_all_views(tmp_path, make):
+    profile = make()
+    profile.events["node"] = 0
+
+    loaded = saved(profile, tmp_path / "x.nbprof")
+
+    micros, params = profile.events["self_ns"].sum() / 1e3, profile.nodes["params"]
+    for select in ("micros", "micros,params"):
+        for view in ("scope", "graph", "layer", *(["code"] if profile.has_stacks else [])):
+            assert loaded.view(view, select=select).frame["total_micros"][0] == micros
+        assert loaded.op(select=select).frame["micros"].sum() == micros
+    of_layers = loaded.layer(select="params").frame["total_params"][0]
+    np.testing.assert_equal(of_layers, params.sum(min_count=1))
 
 
 def test_a_member_with_another_header_or_other_truths_is_refused(file, tmp_path):

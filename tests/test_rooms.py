@@ -50,12 +50,14 @@ MAY_IMPORT = {
     "files": {"files", "ingest", "views.collapse", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},
     "printed_report": {"views"},
-    "line": set(),
+    "flag_values": set(),
+    "line": {"flag_values"},
     "memory": {"memory"},
-    "memory_flags": set(),
-    "memory_magics": {"capture.step_watch", "cell", "memory", "memory_flags"},
+    "memory_flags": {"flag_values"},
+    "door": set(),
+    "memory_magics": {"capture.step_watch", "cell", "door", "memory", "memory_flags"},
     "magics": {
-        *("cell", "display.advice", "files", "line", "run", "_profile"),
+        *("cell", "display.advice", "door", "files", "line", "run", "_profile"),
         *("memory_flags", "memory_magics"),
     },
     "__init__": {"run", "files", "magics", "printed_report", "tfprof_inputs"},
@@ -81,7 +83,7 @@ NAMED_ONLY = {("views", "matplotlib.axes"), ("_profile", "matplotlib.axes")}
 
 OUTSIDERS = {
     "tensorflow": {"capture"},
-    "IPython": {"magics", "memory_magics", "cell", "__init__"},
+    "IPython": {"magics", "memory_magics", "door", "cell", "__init__"},
     "pandas": {"ingest", "views", "export", "_profile", "memory"},
     "matplotlib": {"display"},
     **{name: {"display"} for name in ("anywidget", "ipywidgets", "traitlets")},

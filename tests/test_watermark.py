@@ -17,6 +17,17 @@ from nbprof.memory.watermark import LinuxStatus, Reading, Watermark
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the watermark is Linux's")
 
 
+def in_a_process(script):
+    """Run a script in a process of its own, which finds what the tests find."""
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 class Process:
     """A process by hand: it holds what is written here, and remembers the most."""
 
@@ -205,13 +216,7 @@ print(run.result)
 @pytest.mark.skipif(getattr(os, "getuid", lambda: 1)() != 0, reason="only root becomes another")
 @pytest.mark.parametrize("hidden", [False, True], ids=["plain", "without the right"])
 def test_as_another_user_the_peak_is_exact_or_the_report_says_why_not(hidden):
-    done = subprocess.run(
-        [sys.executable, "-c", AS_SOMEBODY_ELSE.format(dumpable=int(not hidden))],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_a_process(AS_SOMEBODY_ELSE.format(dumpable=int(not hidden)))
 
     assert not done.stderr, done.stderr
     assert done.stdout.startswith("peak memory: at least " if hidden else "peak memory: 2")
@@ -236,14 +241,9 @@ os.waitpid(child, 0)
 
 @on_linux
 def test_a_forked_process_has_a_watermark_of_its_own():
-    done = subprocess.run(
-        [sys.executable, "-c", FORKED],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = in_a_process(FORKED)
 
+    assert done.returncode == 0, done.stderr
     assert float(done.stdout) == pytest.approx(50, abs=2)
 
 
@@ -288,12 +288,6 @@ print("alive")
 
 
 def test_looking_at_all_objects_leaves_asyncio_alive():
-    done = subprocess.run(
-        [sys.executable, "-c", LOOKED_AT_BESIDE_ASYNCIO],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_a_process(LOOKED_AT_BESIDE_ASYNCIO)
 
     assert done.stdout.strip() == "alive", done.stderr

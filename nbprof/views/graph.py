@@ -46,7 +46,8 @@ def _first_users(profile: "Profile") -> tuple[tree.Rows, tree.Rows]:
     """Visit the nodes from users to what they use, each once; give them and how deep they are."""
     names = profile.nodes["name"].tolist()
     inputs = profile.inputs
-    known = inputs[inputs["source"] != tree.NONE].sort_values(["node", "position"], kind="stable")
+    is_there = inputs["source"].between(0, len(names) - 1) & (inputs["node"] < len(names))
+    known = inputs[is_there].sort_values(["node", "position"], kind="stable")
     used: dict[int, list[int]] = {}
     for node, source in zip(known["node"].tolist(), known["source"].tolist(), strict=True):
         used.setdefault(node, []).append(source)

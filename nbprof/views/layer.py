@@ -29,7 +29,7 @@ def _layers(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     layers, events = profile.layers, profile.costs
     half = 2 * events["layer"].to_numpy(np.int64) + events["backward"].to_numpy()
     members, half = members_by(profile, half, 2 * profile.nodes["layer"].to_numpy(np.int64))
-    variable = members.node > events["node"].max()
+    variable = np.arange(len(half)) > members.of_event.max(initial=-1)
 
     apart = np.zeros(len(layers), dtype=bool)
     apart[half[half % 2 == 1] // 2] = True

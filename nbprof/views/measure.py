@@ -47,12 +47,14 @@ def nodes_as_members(profile: "Profile") -> Members:
 def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Members, Groups]:
     """Part the nodes by the row that each event belongs to; give the members and their rows.
 
-    A node that has no event, a variable, belongs to the row in `row_of_node`.
+    A node that has no event, a variable, belongs to the row in `row_of_node` and stands behind the
+    others; where that is none, it is no member.
     """
     node = profile.costs["node"].to_numpy(np.int64)
     width = max(len(profile.nodes), 1)
     pairs, of_event = _distinct_keys(row * width + node)
-    silent = np.flatnonzero(np.bincount(node, minlength=len(profile.nodes)) == 0)
+    ran = np.bincount(node, minlength=len(profile.nodes)) > 0
+    silent = np.flatnonzero(~ran & (row_of_node >= 0))
     members = Members(np.append(pairs % width, silent), of_event)
     return members, np.append(pairs // width, row_of_node[silent])
 

@@ -6,6 +6,7 @@ Both give an Outcome, so that one test can ask the same question of both.
 import re
 import signal
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import nbformat
@@ -71,6 +72,17 @@ class Shell:
     def close(self):
         signal.signal(signal.SIGINT, self._interrupt)
         InteractiveShell.clear_instance()
+
+
+@contextmanager
+def shell_with_nbprof(first_cell):
+    """Open a shell for one test; give what runs a cell in it."""
+    shell = Shell()
+    shell.run("%load_ext nbprof")
+    shell.run(first_cell)
+    yield shell.run
+    shell.run("%unload_ext nbprof")
+    shell.close()
 
 
 class Kernel:

@@ -3,53 +3,19 @@
 import os
 import subprocess
 import sys
-import tempfile
 
 import pytest
 from front_ends import Kernel, Shell
+from left_behind import LEFT_BEHIND, NOTHING, watched_place
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
-
-LEFT_BEHIND = """
-import glob, os, tempfile
-from nbprof.capture import compat
-from tensorflow.python.client import session as _session
-from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic
-from tensorflow.python import pywrap_tfe as _pywrap_tfe
-from tensorflow.python.framework import constant_op as _constant_op
-from tensorflow.python.profiler.internal import _pywrap_profiler
-[
-    compat.running_profiler(),
-    glob.glob(os.path.join(tempfile.gettempdir(), 'nbprof-*')),
-    compat.allocator_statistics_on(),
-    _pywrap_profiler.ProfilerSession.__name__,
-    _session.tf_session.TF_NewBufferFromString.__name__,
-    _atomic.AtomicFunction.__init__.__name__,
-    _pywrap_tfe.TFE_Py_FastPathExecute.__name__,
-    _constant_op.convert_to_eager_tensor.__name__,
-    get_ipython().custom_exceptions,
-]
-"""
-NOTHING = str(
-    [
-        *(None, [], False, "ProfilerSession", "TF_NewBufferFromString", "__init__"),
-        *("TFE_Py_FastPathExecute", "convert_to_eager_tensor", ()),
-    ]
-)
 
 
 @pytest.fixture(scope="module", params=[Shell, Kernel], ids=["shell", "kernel"])
 def place(request, tmp_path_factory):
-    os.environ["TMPDIR"] = str(tmp_path_factory.mktemp("tmp"))  # so that leftovers are ours
-    tempfile.tempdir = None
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
-    opened = request.param()
-    opened.run("%load_ext nbprof")
-    opened.run("import tensorflow as tf\ntf.ones([2])")
-    yield opened
-    opened.close()
-    del os.environ["TMPDIR"]
-    tempfile.tempdir = None
+    first = "import tensorflow as tf\ntf.ones([2])"
+    with watched_place(request.param, tmp_path_factory.mktemp("tmp"), first) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from by_hand import node, profile
-from lab import browser
 
 from nbprof.line import parse_line
 
@@ -32,12 +31,6 @@ HOSTILE = profile(
 )
 AXE = os.environ.get("NBPROF_AXE")
 """Where axe-core's axe.min.js is, if it is there."""
-
-
-@pytest.fixture(scope="module")
-def chrome(chromium):
-    with browser(chromium) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

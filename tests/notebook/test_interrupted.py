@@ -3,12 +3,9 @@
 How many batches were trained is the optimizer's own count.
 """
 
-import os
-import tempfile
-
 import pytest
 from front_ends import Kernel, Shell
-from test_bare_cell import LEFT_BEHIND, NOTHING
+from left_behind import LEFT_BEHIND, NOTHING, watched_place
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
 
@@ -54,16 +51,8 @@ def fit(act, epochs=1):
 
 @pytest.fixture(scope="module", params=[Shell, Kernel], ids=["shell", "kernel"])
 def place(request, tmp_path_factory):
-    os.environ["TMPDIR"] = str(tmp_path_factory.mktemp("tmp"))  # so that leftovers are ours
-    tempfile.tempdir = None
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
-    opened = request.param()
-    opened.run("%load_ext nbprof")
-    opened.run(MODEL)
-    yield opened
-    opened.close()
-    del os.environ["TMPDIR"]
-    tempfile.tempdir = None
+    with watched_place(request.param, tmp_path_factory.mktemp("tmp"), MODEL) as opened:
+        yield opened
 
 
 @pytest.fixture

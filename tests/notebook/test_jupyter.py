@@ -5,7 +5,7 @@ import re
 import nbformat
 import pytest
 from apps import Explorer, Lab, Notebook
-from lab import browser, server, write_notebook
+from lab import server, write_notebook
 from nbconvert import HTMLExporter
 from pictures import TOP, take
 
@@ -58,12 +58,6 @@ CONTRAST = """() => {
   });
   return Math.min(...ratios);
 }"""
-
-
-@pytest.fixture(scope="module")
-def chrome(chromium):
-    with browser(chromium) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from array import array
 from dataclasses import replace
 
 import pytest
-from front_ends import Shell
+from front_ends import Shell, shell_with_nbprof
 from memory_spikes import MIB
 
 from nbprof.errors import NbprofError
@@ -28,12 +28,8 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the watermark is 
 
 @pytest.fixture
 def run():
-    shell = Shell()
-    shell.run("%load_ext nbprof")
-    shell.run("from memory_spikes import MIB, spike")
-    yield shell.run
-    shell.run("%unload_ext nbprof")
-    shell.close()
+    with shell_with_nbprof("from memory_spikes import MIB, spike") as run:
+        yield run
 
 
 def shown(outcome):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from front_ends import Shell
+from front_ends import Shell, shell_with_nbprof
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_spikes import MIB
@@ -204,12 +204,8 @@ def test_a_compiled_model_counts_with_its_optimizer():
 
 @pytest.fixture
 def run():
-    shell = Shell()
-    shell.run("%load_ext nbprof")
-    shell.run("import numpy as np")
-    yield shell.run
-    shell.run("%unload_ext nbprof")
-    shell.close()
+    with shell_with_nbprof("import numpy as np") as run:
+        yield run
 
 
 def test_the_magic_lists_names_and_types_largest_first(run):

@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from front_ends import Kernel, Shell
+from front_ends import Kernel, shell_with_nbprof
 from memory_spikes import MIB
 
 from nbprof.errors import NbprofError
@@ -36,12 +36,8 @@ def kernel():
 
 @pytest.fixture
 def run():
-    shell = Shell()
-    shell.run("%load_ext nbprof")
-    shell.run("import numpy as np")
-    yield shell.run
-    shell.run("%unload_ext nbprof")
-    shell.close()
+    with shell_with_nbprof("import numpy as np") as run:
+        yield run
 
 
 # Amounts are above 32 MiB, which glibc never takes from what it kept.

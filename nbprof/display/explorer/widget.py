@@ -2,12 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-import anywidget
-import traitlets
-
 from nbprof.display import html
 from nbprof.display.explorer.payload import all_views, average_of, same_rows, timeline_of, whole
-from nbprof.display.explorer.script import script, style
+from nbprof.display.explorer.script import script
+from nbprof.display.live import LiveWidget
 
 if TYPE_CHECKING:
     from nbprof.views.view import View
@@ -20,19 +18,14 @@ PLAIN_ROWS = 40
 _open: "list[Explorer]" = []
 
 
-class Explorer(anywidget.AnyWidget):
-    """A view and the others of its profile, with all their rows."""
+class Explorer(LiveWidget):
+    """A view and the others of its profile, with all their rows.
+
+    `chosen` has the place of the `view` that is shown, whether `per_step`, the `rows` that are
+    selected, the `line` and the `range`.
+    """
 
     _esm = f"{script()}\nexport default {{ render }};"
-    _css = style()
-
-    data = traitlets.Unicode().tag(sync=True)
-    """The description of the views, as JSON."""
-    buffers = traitlets.List(traitlets.Bytes()).tag(sync=True)
-    """The columns that it points into."""
-    chosen = traitlets.Dict().tag(sync=True)
-    """What the browser tells: the place of the `view` that is shown, whether `per_step`, the `rows`
-    that are selected, the `line` and the `range`."""
 
     def __init__(self, view: "View", **settings: Any) -> None:
         self._views = all_views(view)
@@ -96,12 +89,8 @@ class Explorer(anywidget.AnyWidget):
             return "<Explorer: closed>"
         return f"<Explorer of the {self._first.name} view: {self._first.headline}>"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Offer the widget, and a plain table to those who do not show widgets."""
-        made = super()._repr_mimebundle_(**kwargs)
-        if made is not None and self._first is not None:
-            made[0]["text/html"] = html.report(self._first, PLAIN_ROWS)
-        return made
+    def _plain(self) -> str:
+        return "" if self._first is None else html.report(self._first, PLAIN_ROWS)
 
 
 def explorer_of(view: "View") -> Explorer:

@@ -4,10 +4,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-import anywidget
-import traitlets
-
-from nbprof.display.explorer.script import script, style
+from nbprof.display.explorer.script import script
+from nbprof.display.live import LiveWidget
 from nbprof.display.memory import html, text
 
 if TYPE_CHECKING:
@@ -17,18 +15,14 @@ Frame = Any
 """The samples; this room does not know pandas."""
 
 
-class CurveExplorer(anywidget.AnyWidget):
-    """The curve of the run with the largest peak."""
+class CurveExplorer(LiveWidget):
+    """The curve of the run with the largest peak.
+
+    Its buffers are the samples: seconds, resident, most, gap. `chosen` has the `range` that is
+    shown, in seconds, or none.
+    """
 
     _esm = f"{script('memory_curve')}\nexport default {{ render: renderCurve }};"
-    _css = style()
-
-    data = traitlets.Unicode().tag(sync=True)
-    """The peak and the marks, as JSON."""
-    buffers = traitlets.List(traitlets.Bytes()).tag(sync=True)
-    """The samples: seconds, resident, most, gap."""
-    chosen = traitlets.Dict().tag(sync=True)
-    """What the browser tells: the `range` that is shown, in seconds, or none."""
 
     def __init__(self, result: "MemoryResult", **settings: Any) -> None:
         run = result.largest
@@ -70,12 +64,8 @@ class CurveExplorer(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"<CurveExplorer: {text.headline(self.result)}>"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Offer the widget, and the plain report to those who do not show widgets."""
-        made = super()._repr_mimebundle_(**kwargs)
-        if made is not None:
-            made[0]["text/html"] = html.report(self.result)
-        return made
+    def _plain(self) -> str:
+        return html.report(self.result)
 
 
 def _described(mark: "Mark") -> dict[str, Any]:

@@ -1,0 +1,47 @@
+"""A place for cells where whatever they leave behind is found."""
+
+import os
+import tempfile
+from contextlib import contextmanager
+
+LEFT_BEHIND = """
+import glob, os, tempfile
+from nbprof.capture import compat
+from tensorflow.python.client import session as _session
+from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic
+from tensorflow.python import pywrap_tfe as _pywrap_tfe
+from tensorflow.python.framework import constant_op as _constant_op
+from tensorflow.python.profiler.internal import _pywrap_profiler
+[
+    compat.running_profiler(),
+    glob.glob(os.path.join(tempfile.gettempdir(), 'nbprof-*')),
+    compat.allocator_statistics_on(),
+    _pywrap_profiler.ProfilerSession.__name__,
+    _session.tf_session.TF_NewBufferFromString.__name__,
+    _atomic.AtomicFunction.__init__.__name__,
+    _pywrap_tfe.TFE_Py_FastPathExecute.__name__,
+    _constant_op.convert_to_eager_tensor.__name__,
+    get_ipython().custom_exceptions,
+]
+"""
+NOTHING = str(
+    [
+        *(None, [], False, "ProfilerSession", "TF_NewBufferFromString", "__init__"),
+        *("TFE_Py_FastPathExecute", "convert_to_eager_tensor", ()),
+    ]
+)
+
+
+@contextmanager
+def watched_place(kind, folder, first_cell):
+    """Open a shell or a kernel with nbprof, whose temporary files are in the folder."""
+    os.environ["TMPDIR"] = str(folder)
+    tempfile.tempdir = None
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+    opened = kind()
+    opened.run("%load_ext nbprof")
+    opened.run(first_cell)
+    yield opened
+    opened.close()
+    del os.environ["TMPDIR"]
+    tempfile.tempdir = None
