@@ -5,6 +5,7 @@ import re
 import shutil
 import struct
 import subprocess
+import zlib
 from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
@@ -107,7 +108,7 @@ def varied(data, per):
 
 def data_of(html):
     """Find the JSON in a page."""
-    text = re.search(r"""^start\("[\w-]+",JSON.parse\('(.*)'\)\);$""", html, re.M)[1]
+    text = re.search(r"""^load\("[\w-]+",JSON.parse\('(.*)'\),"[^"]+"\);$""", html, re.M)[1]
     return json.loads(re.sub(r"\\(.)", r"\1", text))
 
 
@@ -398,7 +399,7 @@ def test_many_runs_of_few_ops_have_sums_for_parts_of_the_time():
     )
     many = replace(many, events=many.events.assign(start_ns=range(0, 7_000_000, 1000)))
 
-    data = data_of(page.output(many.op(), 130_000))
+    data = data_of(page.output(many.op(), 84_000))
 
     assert data["timeline"]["events"] < data["timeline"]["of"] == 7000
     buffers = [b64decode(text) for text in data["buffers"]]
@@ -430,8 +431,16 @@ def test_the_script_is_small_and_has_neither_comments_nor_imports():
     assert len(joined.encode()) < 100_000
     assert not re.search(r"/\*\*|^\s*//|^import |^export ", joined, re.M)
     assert "</" not in joined
-    used = {*in_order(), *in_order("memory_curve")}
+    used = {name for first in ("explorer", "memory_curve", "loader") for name in in_order(first)}
     assert used == {file.stem for file in SCRIPTS}
+
+
+def test_a_page_has_the_script_packed_and_the_whole_of_it():
+    html = SMALL.op()._repr_mimebundle_()["text/html"]
+
+    (inside,) = re.findall(r'"([\w+/]{9999,}=*)"\);\n</script>', html)
+    assert zlib.decompress(b64decode(inside), -zlib.MAX_WBITS).decode() == script()
+    assert len(inside) < 0.5 * len(script())
 
 
 def test_names_of_the_modules_do_not_meet_when_they_are_joined():
@@ -518,7 +527,8 @@ def test_the_modules_pass_their_own_tests(scripts):
 
 
 def test_the_joined_script_can_be_read(scripts):
-    joined = f"{script()}\nfunction other() {{{script('memory_curve')}}}"
+    others = (f"function _{name}(){{{script(name)}}}" for name in ("memory_curve", "loader"))
+    joined = "\n".join([script(), *others])
     (scripts / "joined.js").write_text(joined, encoding="utf-8")
 
     done = subprocess.run(
@@ -540,7 +550,7 @@ def test_the_types_in_the_modules_are_right():
         [
             compiler,
             *flags.split(),
-            *(FOLDER / "js" / f"{name}.js" for name in ("explorer", "memory_curve")),
+            *(FOLDER / "js" / f"{name}.js" for name in ("explorer", "memory_curve", "loader")),
         ],
         capture_output=True,
         text=True,
