@@ -21,7 +21,7 @@ from nbprof.capture import compat
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
 from nbprof.capture.objects import CalledLayer
 
-FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy", "contextlib", "functools"))
+FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy")) | sys.stdlib_module_names
 """Packages whose frames are not the user's."""
 
 LAYER_CALL = "call of a Keras layer"
