@@ -17,8 +17,8 @@ from weakref import ref
 
 import numpy as np
 
-from nbprof.capture import compat
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
+from nbprof.capture.compat import hooks, parts, tensors
 from nbprof.capture.objects import CalledLayer
 
 FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy")) | sys.stdlib_module_names
@@ -54,7 +54,7 @@ class DispatchWatch:
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
-        return compat.replaced_dispatchers(self._recorded)
+        return hooks.replaced_dispatchers(self._recorded)
 
     def log(self) -> DispatchLog:
         """Give the calls as a value."""
@@ -83,7 +83,7 @@ class DispatchWatch:
         """Wrap one of TensorFlow's dispatch functions; `op_place` is where it is told the op."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
-        shapes, shapes_of, size_of = self._shapes, compat.input_shapes, compat.tensor_bytes
+        shapes, shapes_of, size_of = self._shapes, tensors.input_shapes, tensors.tensor_bytes
         read = self.read
 
         def record(*arguments: Any) -> Any:
@@ -137,9 +137,9 @@ class DispatchWatch:
 
 def _kind_of(code: CodeType, module: str) -> str:
     """Say what a frame of this code stands for: a part of the work, else its package."""
-    if compat.is_layer_call(code):
+    if parts.is_layer_call(code):
         return LAYER_CALL
-    return compat.part_of_module(module) or module.partition(".")[0]
+    return parts.part_of_module(module) or module.partition(".")[0]
 
 
 def _inside(site: tuple[int, ...]) -> tuple[tuple[int, ...], str]:

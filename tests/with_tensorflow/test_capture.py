@@ -289,7 +289,7 @@ def test_memory_of_a_large_tensor_is_exact_whether_it_is_kept_or_reduced():
 
 
 def test_where_the_allocator_switch_is_missing_memory_is_not_recorded(monkeypatch):
-    monkeypatch.setattr("nbprof.capture.compat.allocator_statistics_on", lambda: None)
+    monkeypatch.setattr("nbprof.capture.compat.switches.allocator_statistics_on", lambda: None)
 
     profile = profiled(lambda: tf.ones([2]))
 
@@ -566,7 +566,7 @@ def test_a_plain_tensorflow_trace_works_after_a_profile(tmp_path):
 
 
 def test_where_the_level_switch_is_missing_counts_are_called_lower_bounds(monkeypatch):
-    monkeypatch.setattr("nbprof.capture.compat._trace_level", lambda: None)
+    monkeypatch.setattr("nbprof.capture.compat.switches._trace_level", lambda: None)
 
     profile = profiled(lambda: tf.ones([2]))
 

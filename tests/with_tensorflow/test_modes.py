@@ -914,11 +914,11 @@ from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)
 tempfile.tempdir = tempfile.mkdtemp()
 import tensorflow as tf, nbprof
-from nbprof.capture import compat
+from nbprof.capture.compat import profiler, switches
 
 HERE = Path(nbprof.__file__).parent
-OURS = {str(file) for file in [HERE / "run.py", *HERE.glob("capture/*.py")]}
-ALLOCATOR = compat.allocator_statistics_on()
+OURS = {str(file) for file in [HERE / "run.py", *HERE.glob("capture/**/*.py")]}
+ALLOCATOR = switches.allocator_statistics_on()
 
 class Watch:
     # Python handles a signal when a function begins and when one written in C returns.
@@ -951,10 +951,10 @@ def left_behind():
     for folder in Path(tempfile.gettempdir()).glob("nbprof-*"):
         left.append("a temporary folder")
         folder.rename(Path(tempfile.gettempdir()) / f"found-{folder.name}")
-    if compat.allocator_statistics_on() != ALLOCATOR:
+    if switches.allocator_statistics_on() != ALLOCATOR:
         left.append("the allocator's statistics")
-    if compat.running_profiler():
-        left.append(compat.running_profiler())
+    if profiler.running_profiler():
+        left.append(profiler.running_profiler())
     return left
 
 profile(None)
