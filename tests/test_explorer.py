@@ -392,7 +392,32 @@ def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
     kept = data["timeline"]["events"]
     assert 200 <= kept < 6000
     assert data["timeline"]["own_ns"] is None
-    assert f"timeline {kept:,} of 6,000 op runs" in data["complete"]
+    assert f"the timeline has the longest {kept:,} of 6,000 op runs" in data["complete"]
+
+
+def test_rows_are_not_said_to_be_cut_where_only_the_timeline_is():
+    many = profile(*(node(f"op{i % 7}", "A", micros=i) for i in range(6000)))
+    many = replace(many, events=many.events.assign(start_ns=range(6000)))
+
+    data = data_of(page.output(many.op(), 84_000))
+
+    assert all(view["rows"] == view["of"] for view in data["views"])
+    assert data["complete"] == (
+        f"the timeline has the longest {data['timeline']['events']:,} of 6,000 op runs. "
+        "All of it: view.explore(), or view.to_html(path)."
+    )
+
+
+def test_more_is_promised_only_where_not_all_can_be_had(monkeypatch):
+    monkeypatch.setattr(payload_module, "MOST_TIMED", 5000)
+    many = profile(*(node(f"op{i}", "A", micros=i) for i in range(6000)))
+    many = replace(many, events=many.events.assign(start_ns=range(6000)))
+
+    data = data_of(page.output(many.op(), 200_000))
+
+    assert data["complete"].startswith("the heaviest rows are here (scope ")
+    assert "timeline" not in data["complete"].partition(")")[0]
+    assert data["complete"].endswith(" More: view.explore(), or view.to_html(path).")
 
 
 def test_a_file_says_that_its_timeline_has_the_longest_runs(monkeypatch):
