@@ -5,6 +5,7 @@ import re
 import shutil
 import struct
 import subprocess
+import zlib
 from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
@@ -107,7 +108,7 @@ def varied(data, per):
 
 def data_of(html):
     """Find the JSON in a page."""
-    text = re.search(r"""^start\("[\w-]+",JSON.parse\('(.*)'\)\);$""", html, re.M)[1]
+    text = re.search(r"""^load\("[\w-]+",JSON.parse\('(.*)'\),"[^"]+"\);$""", html, re.M)[1]
     return json.loads(re.sub(r"\\(.)", r"\1", text))
 
 
@@ -182,6 +183,7 @@ FILTERED = [
     {"show_name_regexes": ".*MatMul.*"},
     {"start_name_regexes": "grad.*|m/.*"},
     {"min_micros": 30},
+    {"account_type_regexes": "MatMul"},
 ]
 
 
@@ -211,6 +213,17 @@ def test_the_kinds_add_up_to_every_row_also_where_others_are_hidden_or_cut(name,
     np.testing.assert_allclose(own[known], frame["micros"][known])
     if view.is_tree:
         np.testing.assert_allclose(total, frame["total_micros"])
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_in_which_no_type_of_op_counts_is_shown_too(name, tmp_path):
+    view = TRAINED.view(name, account_type_regexes=".*GPU.*")
+
+    data = data_of(view._repr_mimebundle_()["text/html"])
+    view.to_html(tmp_path / "view.html")
+
+    assert data["views"][data["first"]]["rows"] == len(view.frame) <= 1
+    assert data_of((tmp_path / "view.html").read_text())["views"]
 
 
 def test_the_heaviest_rows_bring_the_rows_above_them():
@@ -359,6 +372,16 @@ def test_the_timeline_has_every_run_where_there_is_room():
     assert data_of(SMALL.op()._repr_mimebundle_()["text/html"])["timeline"] is None
 
 
+def test_lanes_of_the_timeline_are_told_apart():
+    threads = TIMED.threads.assign(name="tf_Compute/-4566947640013323534", is_cell=False)
+    events = TIMED.events.assign(thread=np.arange(len(TIMED.events)) % 2)
+    two = replace(TIMED, threads=pd.concat([threads.head(1)] * 2), events=events)
+
+    data = data_of(two.op()._repr_mimebundle_()["text/html"])
+
+    assert data["timeline"]["lanes"] == ["tf_Compute 1", "tf_Compute 2"]
+
+
 def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
     nodes = [node(f"op{i}", "A", micros=i) for i in range(6000)]
     many = profile(*nodes)
@@ -369,7 +392,32 @@ def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
     kept = data["timeline"]["events"]
     assert 200 <= kept < 6000
     assert data["timeline"]["own_ns"] is None
-    assert f"timeline {kept:,} of 6,000 op runs" in data["complete"]
+    assert f"the timeline has the longest {kept:,} of 6,000 op runs" in data["complete"]
+
+
+def test_rows_are_not_said_to_be_cut_where_only_the_timeline_is():
+    many = profile(*(node(f"op{i % 7}", "A", micros=i) for i in range(6000)))
+    many = replace(many, events=many.events.assign(start_ns=range(6000)))
+
+    data = data_of(page.output(many.op(), 84_000))
+
+    assert all(view["rows"] == view["of"] for view in data["views"])
+    assert data["complete"] == (
+        f"the timeline has the longest {data['timeline']['events']:,} of 6,000 op runs. "
+        "All of it: view.explore(), or view.to_html(path)."
+    )
+
+
+def test_more_is_promised_only_where_not_all_can_be_had(monkeypatch):
+    monkeypatch.setattr(payload_module, "MOST_TIMED", 5000)
+    many = profile(*(node(f"op{i}", "A", micros=i) for i in range(6000)))
+    many = replace(many, events=many.events.assign(start_ns=range(6000)))
+
+    data = data_of(page.output(many.op(), 200_000))
+
+    assert data["complete"].startswith("the heaviest rows are here (scope ")
+    assert "timeline" not in data["complete"].partition(")")[0]
+    assert data["complete"].endswith(" More: view.explore(), or view.to_html(path).")
 
 
 def test_a_file_says_that_its_timeline_has_the_longest_runs(monkeypatch):
@@ -388,7 +436,7 @@ def test_many_runs_of_few_ops_have_sums_for_parts_of_the_time():
     )
     many = replace(many, events=many.events.assign(start_ns=range(0, 7_000_000, 1000)))
 
-    data = data_of(page.output(many.op(), 130_000))
+    data = data_of(page.output(many.op(), 84_000))
 
     assert data["timeline"]["events"] < data["timeline"]["of"] == 7000
     buffers = [b64decode(text) for text in data["buffers"]]
@@ -420,8 +468,16 @@ def test_the_script_is_small_and_has_neither_comments_nor_imports():
     assert len(joined.encode()) < 100_000
     assert not re.search(r"/\*\*|^\s*//|^import |^export ", joined, re.M)
     assert "</" not in joined
-    used = {*in_order(), *in_order("memory_curve")}
+    used = {name for first in ("explorer", "memory_curve", "loader") for name in in_order(first)}
     assert used == {file.stem for file in SCRIPTS}
+
+
+def test_a_page_has_the_script_packed_and_the_whole_of_it():
+    html = SMALL.op()._repr_mimebundle_()["text/html"]
+
+    (inside,) = re.findall(r'"([\w+/]{9999,}=*)"\);\n</script>', html)
+    assert zlib.decompress(b64decode(inside), -zlib.MAX_WBITS).decode() == script()
+    assert len(inside) < 0.5 * len(script())
 
 
 def test_names_of_the_modules_do_not_meet_when_they_are_joined():
@@ -508,7 +564,8 @@ def test_the_modules_pass_their_own_tests(scripts):
 
 
 def test_the_joined_script_can_be_read(scripts):
-    joined = f"{script()}\nfunction other() {{{script('memory_curve')}}}"
+    others = (f"function _{name}(){{{script(name)}}}" for name in ("memory_curve", "loader"))
+    joined = "\n".join([script(), *others])
     (scripts / "joined.js").write_text(joined, encoding="utf-8")
 
     done = subprocess.run(
@@ -530,7 +587,7 @@ def test_the_types_in_the_modules_are_right():
         [
             compiler,
             *flags.split(),
-            *(FOLDER / "js" / f"{name}.js" for name in ("explorer", "memory_curve")),
+            *(FOLDER / "js" / f"{name}.js" for name in ("explorer", "memory_curve", "loader")),
         ],
         capture_output=True,
         text=True,

@@ -52,6 +52,29 @@ def test_op_minimum_is_compared_with_the_running_total_as_in_tfprof():
     assert list(SMALL.op(min_micros=15).frame["name"]) == ["MatMul", "BiasAdd"]
 
 
+def test_options_that_leave_no_rows_are_named_and_nothing_else_is():
+    matching = "a regular expression (RE2) must match the whole"
+    for view in ("op", "scope", "graph", "layer"):
+        (note,) = SMALL.view(view, show_name_regexes="zzz", hide_name_regexes="Sum").notes
+        assert note.startswith(f"-show_name_regexes zzz leaves no rows: {matching} name, as ")
+        assert note in SMALL.view(view, show_name_regexes="zzz", hide_name_regexes="Sum").text
+        assert SMALL.view(view, show_name_regexes=".*l.*").notes == ()
+        assert SMALL.view(view, max_depth=1).notes == ()
+    (note,) = SMALL.op(account_type_regexes="zzz,yyy").notes
+    assert note.startswith(f"-account_type_regexes zzz,yyy leaves no rows: {matching} type")
+    assert SMALL.scope(min_micros=1e6).notes == ("-min_micros 1e+06 leaves no rows",)
+    assert SMALL.scope(trim_name_regexes=".*").notes == ("-trim_name_regexes .* leaves no rows",)
+    (note,) = SMALL.op(show_name_regexes="zzz", min_micros=1e6).notes
+    assert note.startswith("-show_name_regexes zzz and -min_micros 1e+06 together leave no rows: ")
+    (note,) = SMALL.op(show_name_regexes=["Profile:\n" * 999]).notes
+    assert "\n" not in note
+    assert len(note) < 400
+
+
+def test_a_profile_of_nothing_blames_no_option():
+    assert profile().op(show_name_regexes="zzz").notes == ()
+
+
 def test_scope_rows_hold_self_and_total_with_the_root_first():
     frame = SMALL.scope().frame.set_index("name")
 

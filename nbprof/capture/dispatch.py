@@ -21,7 +21,7 @@ from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchL
 from nbprof.capture.compat import hooks, parts, tensors
 from nbprof.capture.objects import CalledLayer
 
-FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy", "contextlib", "functools"))
+FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy")) | sys.stdlib_module_names
 """Packages whose frames are not the user's."""
 
 LAYER_CALL = "call of a Keras layer"
@@ -39,8 +39,8 @@ class DispatchWatch:
     def __init__(self) -> None:
         self.counts: dict[str | bytes, int] = {}
         """How often each op or function was called so far."""
-        # Start, end, thread, site, shapes, bytes given of each call, flat: objects would set off
-        # the collector.
+        # Start, end, thread, site, shapes, bytes given of each call, and when all that was found
+        # out, flat: objects would set off the collector.
         self._calls = array("q")
         # Keyed by id, for Python computes the hash of a code object anew each time, and slowly.
         self._codes: dict[int, tuple[CodeType, str]] = {}
@@ -58,12 +58,18 @@ class DispatchWatch:
 
     def log(self) -> DispatchLog:
         """Give the calls as a value."""
-        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 6).T
-        start_ns, end_ns, thread, site, shape, given = calls
+        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 7).T
+        start_ns, end_ns, thread, site, shape, given, _ = calls
         sites = tuple(map(self._stack, self._sites))
         inside = tuple(map(_inside, self._sites))
         shapes = tuple(self._shapes)
         return DispatchLog(sites, start_ns, end_ns, thread, site, shapes, shape, given, inside)
+
+    @property
+    def cost_ns(self) -> int:
+        """How long the calls took longer because they were watched, nearly."""
+        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 7)
+        return int((calls[:, 6] - calls[:, 1]).sum())
 
     def _stack(self, site: tuple[int, ...]) -> Stack:
         frames = []
@@ -95,7 +101,7 @@ class DispatchWatch:
                 end = clock()
                 shape = shapes.setdefault(shapes_of(arguments, op_place), len(shapes))
                 site = self._site(frame(1))
-                calls.extend((start, end, thread(), site, shape, size_of(given)))
+                calls.extend((start, end, thread(), site, shape, size_of(given), clock()))
 
         return record
 

@@ -27,6 +27,12 @@ LIGHT = (
     "they read were not recorded, and cheap ops are not counted once they are warm, so run counts "
     "and times are lower bounds"
 )
+WATCHED = (
+    "{took} of the cell's time went into watching {calls:,} calls into TensorFlow; -light does not "
+    "watch them"
+)
+WORTH_TELLING = 0.05
+"""This part of the wall time."""
 MEMORY_LOST = (
     "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
 )
@@ -102,6 +108,7 @@ class Recorder:
         finally:
             self._release()
         self._cost_ns += time.perf_counter_ns() - self._clock - wall_ns
+        self._tell_cost(wall_ns)
         return Capture(
             self._trace,
             self.what,
@@ -120,6 +127,13 @@ class Recorder:
             self._sessions.log(),
             self._model,
         )
+
+    def _tell_cost(self, wall_ns: int) -> None:
+        """Say what watching eager calls took, where that is a part of the wall time to speak of."""
+        watched_ns = self._watch.cost_ns
+        if watched_ns > WORTH_TELLING * wall_ns:
+            calls = sum(self._watch.counts.values())
+            self._notes.append(WATCHED.format(calls=calls, took=format_seconds(watched_ns)))
 
     def _import_tensorflow(self) -> bool:
         if not compat.installed():

@@ -10,6 +10,7 @@ then the order of the model decides.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -259,12 +260,24 @@ def _layer_calls(stack: "Stack") -> int:
 
 def _part(stack: "Stack") -> str:
     """Tell from a node's stack what it is for, an empty text where it does not say."""
-    files = "\n".join(path for path, _, _ in stack)
-    return next((part for part, pattern in _PARTS if pattern.search(files)), "")
+    first = min((_rank(path) for path, _, _ in stack), default=len(_PARTS))
+    return _PARTS[first][0] if first < len(_PARTS) else ""
+
+
+@cache
+def _rank(path: str) -> int:
+    """Tell of which of the parts a file is: the first comes before the others."""
+    found = (place for place, (_, pattern) in enumerate(_PARTS) if pattern.search(path))
+    return next(found, len(_PARTS))
 
 
 def _within_tape(stack: "Stack") -> bool:
-    return any(_TAPE.search(path) for path, _, _ in stack)
+    return any(_is_tape(path) for path, _, _ in stack)
+
+
+@cache
+def _is_tape(path: str) -> bool:
+    return _TAPE.search(path) is not None
 
 
 class _Rows:
@@ -294,10 +307,14 @@ class _Rows:
         return len(self.found) - 1
 
     def variables(self) -> dict[int, int]:
-        """Give each variable its row; layers of a model that did not run get theirs, too."""
+        """Give each variable its row; layers of a model that did not run get theirs, too.
+
+        A layer that ran inside a model and on its own, as in its building, has them in the model.
+        """
         model = self._model
         rows: dict[int, int] = {}
-        for chain in [chain for chain, _ in self._of_place if chain]:
+        chains = [chain for chain, _ in self._of_place if chain]
+        for chain in sorted(chains, key=len, reverse=True):
             for inner in self._below(chain):
                 for variable in model.layers[inner[-1]].weights:
                     rows.setdefault(variable, self.number((inner, "")))

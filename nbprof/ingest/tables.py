@@ -33,7 +33,8 @@ FRAMES = {
     **{"stack": np.int64, "file": object, "line": np.int64},
     **{"function": object, "source": object, "framework": bool},
 }
-"""The columns of that table."""
+CELLS = {"file": object, "line": np.int64, "text": object}
+"""The columns of those tables."""
 
 
 def node_table(
@@ -102,8 +103,8 @@ def cell_table(frames: pd.DataFrame, cells: Mapping[str, str]) -> pd.DataFrame:
         if name in used
         for number, text in enumerate(linecache.getlines(file), start=1)
     ]
-    columns = pd.DataFrame(rows, columns=["file", "line", "text"])
-    return columns.astype({"file": object, "line": np.int64, "text": object})
+    columns = zip(CELLS.items(), zip(*rows, strict=True) if rows else ((),) * 3, strict=True)
+    return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})
 
 
 def shape_table(distinct: list[tuple[Dims | None, ...]]) -> pd.DataFrame:

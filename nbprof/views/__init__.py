@@ -7,6 +7,7 @@ from nbprof.errors import NbprofError
 from nbprof.options import check_output
 from nbprof.views import code, graph, layer, op, scope
 from nbprof.views.measure import only_what_ran
+from nbprof.views.nothing_shown import why_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,5 +31,7 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
         raise NbprofError(f"there is no view {name!r} yet; there is {', '.join(VIEWS)}.")
     check_output(name, options)
     named = (*options.select, options.order_by, *options.minimum)
-    made = VIEWS[name](profile if "params" in named else only_what_ran(profile), options)
-    return replace(made, profile=profile)
+    counted = profile if "params" in named else only_what_ran(profile)
+    made = VIEWS[name](counted, options)
+    notes = made.notes + why_nothing(made, lambda other: VIEWS[name](counted, other))
+    return replace(made, profile=profile, notes=notes)

@@ -410,17 +410,39 @@ def test_a_file_of_a_whole_profile_needs_no_network_either(chrome, tmp_path, scr
         assert page.locator(".nbx").count() == 0
 
 
-def test_a_broken_script_leaves_the_plain_table_standing(chrome, file, tmp_path):
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ('"strings":[', '"strings":null,"other":['),
+        ('),"', '),"AAAA'),
+        ("DecompressionStream(", "DecompressionStreamOfTomorrow("),
+    ],
+    ids=["data", "packed script", "old browser"],
+)
+def test_a_broken_script_leaves_the_plain_table_standing(chrome, file, tmp_path, right, wrong):
     text = file.read_text(encoding="utf-8")
+    assert text.count(right) == 1
     cut = tmp_path / "broken.html"
-    cut.write_text(text.replace('"strings":[', '"strings":null,"other":['), encoding="utf-8")
+    cut.write_text(text.replace(right, wrong), encoding="utf-8")
     page = chrome.new_page()
-    problems = []
-    page.on("pageerror", lambda error: problems.append(error))
-    page.goto(cut.as_uri())
+    with page.expect_event("pageerror"):
+        page.goto(cut.as_uri())
 
-    assert problems
     assert "2.00sec" in page.locator("tr", has_text="head").first.inner_text()
+
+
+def test_several_outputs_of_a_page_each_have_their_own_data_also_the_same_twice(chrome, tmp_path):
+    one, other = (SMALL.view(name)._repr_mimebundle_()["text/html"] for name in ("op", "scope"))
+    text = f"<!DOCTYPE html><body>{one}{other}{one}"
+    (tmp_path / "several.html").write_text(text, encoding="utf-8")
+    page = chrome.new_context(offline=True).new_page()
+    page.goto((tmp_path / "several.html").as_uri())
+    page.locator(".nbx").nth(2).wait_for()
+
+    labels = page.locator(".nbx-grid").evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert labels == ["op view", "scope view", "op view"]
+    assert page.locator("[data-nbprof=explorer]").count() == 3
+    page.wait_for_function("!document.querySelector('[data-nbprof-for]')")
 
 
 @pytest.mark.parametrize("view", ["op", "scope"])

@@ -343,6 +343,22 @@ def test_a_light_trace_says_what_it_leaves_out():
     assert any(note.startswith("-light: memory") for note in profile.notes)
 
 
+def test_what_watching_many_small_ops_took_is_said_and_light_does_not_watch():
+    x = tf.ones([2, 2])
+
+    def body():
+        for _ in range(500):
+            tf.matmul(x, x)
+
+    with nbprof.profile(light=True) as run:
+        body()
+
+    said = [note for note in profiled(body).notes if "watching" in note]
+    assert len(said) == 1
+    assert "of the cell's time went into watching 500 calls into TensorFlow" in said[0]
+    assert not any("watching" in note for note in run.profile.notes)
+
+
 def test_mirrored_replicas_are_seen_to_the_end():
     devices = tf.config.list_logical_devices("CPU")
     strategy = tf.distribute.MirroredStrategy([device.name for device in devices])

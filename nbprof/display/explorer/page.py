@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from nbprof.columns import COLUMNS
 from nbprof.display import html
 from nbprof.display.explorer.payload import Payload, all_views, whole, within
-from nbprof.display.explorer.script import script, style
+from nbprof.display.explorer.script import LOADER, packed, script, style
 from nbprof.options import ViewOptions
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def output(view: "View", size: int) -> str:
 def _explorer(plain: str, payload: Payload) -> str:
     data = payload.to_json()
     name = f"nbprof-{sha256(data.encode()).hexdigest()[:12]}"
-    begin = f'start("{name}",JSON.parse({_literal(data)}));'
+    load = f'load("{name}",JSON.parse({_literal(data)}),"{packed()}");'
     return (
         f'<div data-nbprof="{name}">{plain}</div>\n<style>{style()}</style>\n'
-        f'<script type="module">\n{script()}{begin}\n</script>'
+        f'<script type="module">\n{script(LOADER)}{load}\n</script>'
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAMES = ("op", "scope", "graph", "code", "layer")
 """The views in the order of the switch."""
-MOST_EVENTS = 300_000
+MOST_EVENTS = 3_000_000
 """A profile of more has its other views made only where they are asked for."""
 BYTES_A_ROW = 30
 """A row takes more than this."""
@@ -344,17 +344,16 @@ def _complete(parts: Parts, left_out: Sequence[str]) -> str:
         for one in parts.views
         if one["rows"] < one["of"]
     ]
-    said = []
-    timeline = parts.timeline
-    if timeline and timeline["events"] < timeline["of"]:
+    said = [f"the heaviest rows are here ({', '.join(cut)})"] if cut else []
+    timeline = parts.timeline or {"events": 0, "of": 0}
+    if timeline["events"] < timeline["of"]:
         runs = f"{timeline['events']:,} of {timeline['of']:,} op runs"
+        said.append(f"the timeline has the longest {runs}")
         if timeline["events"] == MOST_TIMED and not cut and not left_out:
-            return f"the timeline has the longest {runs}."
-        cut.append(f"timeline {runs}")
-    if cut:
-        said.append(f"the heaviest rows are here ({', '.join(cut)})")
+            return f"{said[0]}."
     if left_out:
         said.append(f"left out: {', '.join(left_out)}")
     if not said:
         return ""
-    return f"{'; '.join(said)}. All of it: view.explore(), or view.to_html(path)."
+    more = "All of it" if timeline["of"] <= MOST_TIMED else "More"
+    return f"{'; '.join(said)}. {more}: view.explore(), or view.to_html(path)."

@@ -1,6 +1,8 @@
 """The modules of `js/` as one script: joined in the order of their imports, comments left out."""
 
 import re
+import zlib
+from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
@@ -9,6 +11,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 FIRST = "explorer"
 """The module that imports all others, directly or not."""
+LOADER = "loader"
+"""The module that unpacks them in a page."""
 
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.M)
 _COMMENT = re.compile(
@@ -50,6 +54,13 @@ def _add(name: str, found: dict[str, None]) -> None:
 def script(name: str = FIRST) -> str:
     """Give a module and all that it imports as one, for what is written behind it to use."""
     return "".join(_stripped(module(each)) for each in in_order(name))
+
+
+@cache
+def packed() -> str:
+    """Give the script deflated, in base64, as the loader takes it."""
+    deflating = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=-zlib.MAX_WBITS)
+    return b64encode(deflating.compress(script().encode()) + deflating.flush()).decode()
 
 
 def _stripped(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.display import lanes
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Timeline:
         return {
             "of": len(events),
             "events": len(chosen),
-            "lanes": _lanes(self.profile, used),
+            "lanes": lanes.names(self.profile, used.tolist()),
             "start": store.times(self._start[chosen], ordered=True),
             "micros": store.times(events["duration_ns"].to_numpy(np.int64)[chosen]),
             "lane": store.numbers(lane),
@@ -133,14 +134,6 @@ class Timeline:
             np.bincount(kind, minlength=self.kinds.count),
             np.bincount(kind, own, self.kinds.count).astype(np.int64),
         )
-
-
-def _lanes(profile: "Profile", used: npt.NDArray[np.intp]) -> list[str]:
-    threads = profile.threads.iloc[used]
-    return [
-        f"{name.partition('/')[0] if device.startswith('/host') else name} {device}"
-        for name, device in zip(threads["name"], threads["device"], strict=True)
-    ]
 
 
 def _steps(profile: "Profile", store: "Store") -> dict[str, Any]:

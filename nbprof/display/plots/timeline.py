@@ -6,7 +6,8 @@ import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
-from nbprof.display.plots import busy, lanes, legends, room, steps, zoom
+from nbprof.display import lanes
+from nbprof.display.plots import busy, legends, room, steps, zoom
 from nbprof.display.plots.colours import PALETTE, theme_of
 from nbprof.display.plots.reasons import because
 from nbprof.display.plots.scales import label_time, plain_frame

@@ -1,4 +1,4 @@
-/** The explorer: `start` in a page, `render` in a widget, both around `mount`. */
+/** The explorer: `begin` in a page, `render` in a widget, both around `mount`. */
 
 import { buffersOf } from "./data.js";
 import { element } from "./dom.js";
@@ -32,19 +32,30 @@ export function mount(host, payload, buffers, told = () => {}, ask = null) {
   const explorer = new Explorer(new Data(payload, buffers), told, ask);
   const before = host.offsetHeight;
   host.replaceChildren(explorer.element);
-  explorer.table.setWidths();
+  explorer.table.measure();
   explorer.table.grow(before - host.offsetHeight);
   host.dataset.nbprof = "explorer";
   return explorer;
 }
 
 /**
- * In a page: find the elements that wait for this data; a notebook may put them there later.
+ * In a page: take the data that `loader.js` has put beside this script.
+ * @param {string} name
+ */
+export function begin(name) {
+  /** @type {import("./loader.js").Unpacked | null} */
+  const script = document.querySelector(`script[data-nbprof-for="${name}"]`);
+  script?.remove();
+  if (script?.payload) start(name, script.payload);
+}
+
+/**
+ * Find the elements that wait for this data; a notebook may put them there later.
  * @param {string} name
  * @param {Payload} payload
  * @param {number} [tries]
  */
-export function start(name, payload, tries = TRIES) {
+function start(name, payload, tries = TRIES) {
   const hosts = document.querySelectorAll(`[data-nbprof="${name}"]`);
   for (const host of hosts) {
     mount(/** @type {HTMLElement} */ (host), payload, buffersOf(payload.buffers));
