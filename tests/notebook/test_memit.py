@@ -93,6 +93,7 @@ def test_the_frame_is_in_bytes_and_is_written_as_csv(run, tmp_path):
     run("result = %memit -oq spike(40 * MIB)")
 
     run(f"result.to_csv({str(tmp_path / 'm.csv')!r})")
+    assert run("result.to_csv('/nowhere/x.csv')").error == "NbprofError"
 
     header, row = (tmp_path / "m.csv").read_text().splitlines()
     found = dict(zip(header.split(","), row.split(","), strict=True))
