@@ -513,6 +513,10 @@ def test_in_a_terminal_ipython_the_text_appears():
     terminal.expect("Profile:")
     terminal.expect("Fill")
     terminal.expect(r"In \[3\]: ")
+    terminal.sendline("%tfprof op -explore")
+    terminal.expect("Profile:")
+    terminal.expect("the explorer needs a notebook")
+    terminal.expect(r"In \[4\]: ")
     terminal.sendline("exit")
     terminal.expect(pexpect.EOF)
 

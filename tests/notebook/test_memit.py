@@ -490,7 +490,8 @@ def test_the_widget_has_samples_and_marks_and_says_what_is_shown():
     assert shown.selection["seconds"].tolist() == [0.01, 0.2]
     bundle, _ = shown._repr_mimebundle_()
     assert "<svg" in bundle["text/html"]
-    assert bundle["text/plain"].startswith("<CurveExplorer: peak memory: 300.00 MiB")
+    assert bundle["text/plain"].startswith("peak memory: 300.00 MiB")
+    assert bundle["text/plain"].endswith("needs a notebook; result.plot() draws it.")
     shown.close()
     assert shown.buffers == []
 
