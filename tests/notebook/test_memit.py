@@ -89,6 +89,31 @@ def test_a_result_is_returned_on_request_with_memory_profilers_attributes(run):
     assert run("type(result).__name__").value == "'MemoryResult'"
 
 
+@pytest.mark.parametrize(
+    "code", ["%memit -o spike(MIB)", "%%memit -o\nspike(MIB)", "1\n%memit -o 1"]
+)
+def test_a_result_that_is_displayed_is_not_printed_before(run, code):
+    outcome = run(code)
+
+    assert LINE.search(outcome.value)
+    assert not LINE.search(outcome.printed.partition("Out[")[0])
+    assert run("type(_).__name__").value == "'MemoryResult'"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("%memit -o spike(MIB);", "kept = %memit -o spike(MIB)", "%memit -o spike(MIB)\nx = 1"),
+        "def f():\n    %memit -o spike(MIB)\nf()",
+    ],
+)
+def test_a_result_that_is_not_displayed_is_printed(run, code):
+    outcome = run(code)
+
+    assert outcome.value is None
+    assert len(LINE.findall(outcome.printed)) == 1
+
+
 def test_the_frame_is_in_bytes_and_is_written_as_csv(run, tmp_path):
     run("result = %memit -oq spike(40 * MIB)")
 
