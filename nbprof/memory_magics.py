@@ -24,7 +24,7 @@ from nbprof.cell import (
     leave_like_bare,
     number,
 )
-from nbprof.door import or_usage_error, write_text
+from nbprof.door import or_usage_error, will_be_displayed, write_text
 from nbprof.errors import NbprofError
 from nbprof.memory_flags import MAGICS, Given, help_text, parse
 
@@ -66,7 +66,8 @@ class MemoryMagics(Magics):
                 leave_like_bare(self.shell, error)
             raise
         finally:
-            result = _reported("memit", lambda: measuring.result("v" in given), given)
+            told_later = "o" in given and will_be_displayed(line if cell is None else cell)
+            result = _reported("memit", lambda: measuring.result("v" in given), given, told_later)
         if "o" in given:
             return result
         return None if cell is None else value
@@ -190,12 +191,14 @@ def _compiled(
     return compile_cell(shell, magic, line, cell)
 
 
-def _reported(magic: str, make: "Callable[[], Any]", given: Given) -> "Any | None":
+def _reported(
+    magic: str, make: "Callable[[], Any]", given: Given, told_later: bool = False
+) -> "Any | None":
     """Make and show a result; a fault of ours costs the report, not the user's value."""
     try:
         result = make()
         if result is not None:
-            _show(result, given)
+            _show(result, given, told_later)
     except KeyboardInterrupt:
         sys.stderr.write(f"%{magic}'s report was interrupted; the code itself had ended.\n")
     except NbprofError as error:
@@ -210,12 +213,13 @@ def _reported(magic: str, make: "Callable[[], Any]", given: Given) -> "Any | Non
     return None
 
 
-def _show(result: Any, given: Given) -> None:
+def _show(result: Any, given: Given, told_later: bool) -> None:
     from IPython.display import display
 
     if "q" not in given:
         if "o" in given or given.get("r") is True:
-            sys.stdout.write(result.in_a_line)  # it shows itself where it lands
+            # It shows itself where it lands, which may be at once.
+            sys.stdout.write("" if told_later else result.in_a_line)
         else:
             display(result)
     file: Path | None = given.get("T")

@@ -26,8 +26,8 @@ def no_matter(_count: int) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int, unit: str = "") -> Iterator[Done]:
-    """Show how much of `total` is done, once the work has taken a second."""
+def progress(what: str, total: int | None, unit: str = "") -> Iterator[Done]:
+    """Show how much of `total` is done, once the work has taken a second; None: nobody knows it."""
     bar = _Bar(what, total, unit)
     try:
         yield bar.done
@@ -38,7 +38,7 @@ def progress(what: str, total: int, unit: str = "") -> Iterator[Done]:
 class _Bar:
     """A bar that is made when it is due; tqdm is not imported before."""
 
-    def __init__(self, what: str, total: int, unit: str) -> None:
+    def __init__(self, what: str, total: int | None, unit: str) -> None:
         self._what, self._total, self._unit = what, total, unit
         self._count = 0
         self._due = time.monotonic() + AFTER_SECONDS
@@ -48,8 +48,12 @@ class _Bar:
         self._count += count
         if self._shown is not None:
             self._shown.update(count)
-        elif time.monotonic() >= self._due and self._count < self._total and _is_watched():
+        elif time.monotonic() >= self._due and self._goes_on and _is_watched():
             self._shown = _tqdm(self._what, self._total, self._unit, self._count)
+
+    @property
+    def _goes_on(self) -> bool:
+        return self._total is None or self._count < self._total
 
     def close(self) -> None:
         if self._shown is not None:
@@ -67,7 +71,7 @@ def _in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def _tqdm(what: str, total: int, unit: str, count: int) -> Any:
+def _tqdm(what: str, total: int | None, unit: str, count: int) -> Any:
     """Make the bar: of plain text, which every front end shows, as stderr of a notebook too."""
     from tqdm import tqdm
 

@@ -111,7 +111,20 @@ def test_where_no_widget_is_shown_there_is_a_plain_table(view):
     assert "application/vnd.jupyter.widget-view+json" in data
     assert "<table>" in data["text/html"]
     assert "<script" not in data["text/html"]
-    assert data["text/plain"].startswith("<Explorer of the scope view: nbprof In [1]")
+
+
+def test_where_there_is_only_text_the_explorer_is_the_report_and_says_so(view):
+    data, _ = view.explore()._repr_mimebundle_()
+    InteractiveShell.clear_instance()
+
+    assert data["text/plain"].startswith(view.text)
+    assert data["text/plain"].endswith(
+        "the explorer needs a notebook. view.to_html(path) writes it as a page.\n"
+    )
+    assert repr(view.explore()) == data["text/plain"]
+    InteractiveShell.instance()
+    assert repr(view.explore()).startswith("<Explorer of the scope view: nbprof In [1]")
+    InteractiveShell.clear_instance()
 
 
 def test_the_default_output_has_no_widget(view):

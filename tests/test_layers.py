@@ -90,6 +90,14 @@ def test_the_shape_of_a_variable_is_printed_before_its_parameters():
     assert "      model/dense/kernel (3x4, 12/12 params)" in TRAINED.scope(select="params").text
 
 
+def test_a_layer_with_one_variable_is_no_variable_and_has_no_shape():
+    view = TRAINED.layer(select="params")
+
+    assert rows(view, "params", "shape")["optimizer"] == (12, "")
+    assert "optimizer (12/12 params)" in view.text
+    assert "<small>3x4</small>" not in view._repr_mimebundle_()["text/html"]
+
+
 @pytest.mark.parametrize(
     ("name", "forward", "backward"),
     [

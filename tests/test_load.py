@@ -153,6 +153,60 @@ def test_a_folder_without_traces_is_refused(tmp_path):
     assert "no trace (*.xplane.pb)" in refusal(tmp_path)
 
 
+@pytest.mark.parametrize("given", [None, 3, b"abc", [3], ["x", None], {7: 8}])
+def test_what_is_no_path_is_refused_in_a_sentence(given):
+    wrong = given if not hasattr(given, "__len__") or isinstance(given, bytes) else [*given][-1]
+
+    assert refusal(given) == (
+        f"nbprof.load takes the path of a file or folder, or a list of paths, not {wrong!r}."
+    )
+
+
+@pytest.mark.parametrize("given", ["", [""]])
+def test_an_empty_path_is_refused_as_such(given):
+    assert refusal(given).endswith("or a list of paths, not an empty text.")
+
+
+def test_traces_of_one_folder_that_are_far_apart_in_time_are_not_merged(tmp_path):
+    hour = 3_600_000_000_000
+    for number in range(5):
+        written(tmp_path / f"x{number}.xplane.pb", host_trace(start_ns=hour * (1 + number % 2)))
+
+    said = refusal(tmp_path)
+
+    assert f"{tmp_path} has traces that were recorded at different times (x0.xplane.pb, " in said
+    assert len(nbprof.load(str(tmp_path / "*")).machines) == 5
+    assert len(nbprof.load([tmp_path / "x0.xplane.pb", tmp_path / "x1.xplane.pb"]).machines) == 2
+
+
+def test_hosts_of_a_run_of_the_profiler_are_merged_whatever_their_clocks_say(tmp_path):
+    folder = run_folder(tmp_path, "mine", "a")
+    written(folder / "b.xplane.pb", host_trace(start_ns=10**18))
+    (tmp_path / "2026_01_02_03_04_05").symlink_to(folder)
+
+    assert len(nbprof.load(folder).machines) == 2
+    assert len(nbprof.load(tmp_path / "2026_01_02_03_04_05").machines) == 2
+
+
+def test_hosts_in_a_folder_of_any_name_are_merged_if_they_ran_together(tmp_path):
+    for name, second in (("a", 100), ("b", 101), ("c", 130)):
+        written(tmp_path / f"{name}.xplane.pb", host_trace(start_ns=second * 10**9))
+
+    assert len(nbprof.load(tmp_path).machines) == 3
+    assert not [note for note in nbprof.load(tmp_path).notes if "traces are of" in note]
+
+
+def test_traces_that_were_looked_for_are_said_to_be_where_they_were(tmp_path):
+    place = tmp_path / "tests" / "data"
+    written(place / "a.xplane.pb", host_trace())
+
+    assert nbprof.load(tmp_path).notes[0] == f"these traces are of {place}"
+
+    other = written(tmp_path / "elsewhere" / "b.xplane.pb", host_trace())
+    os.utime(other, (1_000, 1_000))
+    assert f"this is the newest run, {place}; 1 other run is in" in nbprof.load(tmp_path).notes[0]
+
+
 def test_a_pattern_without_matches_is_refused(tmp_path):
     assert "nothing matches" in refusal(str(tmp_path / "*.xplane.pb"))
     assert "No such file" in refusal(tmp_path / "none.xplane.pb")

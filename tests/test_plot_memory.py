@@ -1,6 +1,7 @@
 """Memory over time goes up and down as the frame says, with its peak named."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -99,3 +100,23 @@ def test_without_recorded_memory_the_reason_is_said():
     folder = DATA / "tfprof"
     with pytest.raises(NbprofError, match="tfprof's inputs hold no single allocations"):
         nbprof.load_tfprof(folder / "graph.pbtxt", [folder / "run_meta"]).plot_memory()
+
+
+def test_only_notes_that_concern_it_are_the_reason_why_something_is_not_drawn():
+    notes = (
+        *("no allocations in this trace: memory was not recorded", "run counts are lower bounds"),
+        "no thread of Python is in this trace: profile.summary() cannot tell where time went",
+    )
+    trace = made(notes=notes)
+
+    with pytest.raises(NbprofError) as refused:
+        trace.plot_memory()
+    assert str(refused.value) == f"no memory over time was recorded: {notes[0]}."
+    events = trace.events.assign(bytes=np.nan)
+    with pytest.raises(NbprofError) as refused:
+        replace(trace, events=events).scope().plot("total_bytes")
+    assert str(refused.value) == (f"total_bytes was not recorded, so there is no plot: {notes[0]}.")
+    with pytest.raises(NbprofError) as refused:
+        trace.op(show_name_regexes="zzz").plot()
+    assert str(refused.value).startswith("this view has no rows to plot: -show_name_regexes zzz ")
+    assert "lower bounds" not in str(refused.value)

@@ -1,11 +1,14 @@
 """The bar: none for quick work, one after a second, none left behind."""
 
 import io
+import os
 from types import SimpleNamespace
 
 import pytest
 
+import nbprof
 from nbprof import progress as module
+from nbprof.errors import NbprofError
 from nbprof.progress import progress
 
 
@@ -43,6 +46,35 @@ def test_work_over_a_second_shows_a_bar_that_goes_away(clock, terminal):
 
     assert "reading x" in shown
     assert "2/4" in shown
+    assert terminal.getvalue().endswith("\r")
+
+
+def test_work_whose_end_is_not_known_shows_how_much_is_done(clock, terminal):
+    with progress("looking for traces in x", None, " folders") as done:
+        done(7)
+        clock[0] += 1.5
+        done(1)
+        shown = terminal.getvalue()
+
+    assert "looking for traces in x" in shown
+    assert "8 folders" in shown
+
+
+def test_a_folder_that_takes_long_to_search_shows_a_bar(clock, terminal, tmp_path, monkeypatch):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    walk = os.walk
+
+    def slow_walk(path):
+        for found in walk(path):
+            clock[0] += 1.5
+            yield found
+
+    monkeypatch.setattr(os, "walk", slow_walk)
+
+    with pytest.raises(NbprofError, match="no trace"):
+        nbprof.load(tmp_path)
+
+    assert f"looking for traces in {tmp_path}" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r")
 
 

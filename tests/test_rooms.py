@@ -69,6 +69,7 @@ LATE_DOORS = {
     ("_profile", "display.explorer.page"),
     *(("views", f"export.{file}") for file in ("table", "parquet", "whole_file")),
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
+    ("memory", "export.whole_file"),
     ("views", "display.plots.bars"),
     *(("_profile", f"display.plots.{file}") for file in ("timeline", "memory")),
     *(

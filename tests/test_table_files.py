@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import traceback
 
 import by_hand
 import numpy as np
@@ -203,6 +204,38 @@ def test_a_place_that_cannot_be_written_is_said_in_a_sentence(tmp_path, method):
             getattr(view, method)(path)
     getattr(view, method)(str(tmp_path / "x"))
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+EXPORTED = ("x.trace.json", "x.trace.json.gz", "x.pb.gz", "x.tfprof")
+
+
+@pytest.mark.parametrize(
+    ("of", "method", "name"),
+    [
+        *(
+            ("view", "to_csv", "x.csv"),
+            ("view", "to_json", "x.json"),
+            ("view", "to_html", "x.html"),
+        ),
+        *(("profile", "save", "x.nbprof"), ("profile", "to_html", "x.html")),
+        *(("profile", "export", name) for name in EXPORTED),
+    ],
+)
+def test_writers_name_the_path_that_was_given_and_no_other(tmp_path, of, method, name):
+    profile = odd_profile()
+    writer = getattr(profile.op() if of == "view" else profile, method)
+    path = tmp_path / "none" / name
+
+    with pytest.raises(NbprofError) as refused:
+        writer(path)
+    assert str(refused.value) == f"{path} cannot be written: No such file or directory."
+    shown = "".join(traceback.format_exception(refused.value))
+    assert ".part" not in shown.partition(str(path))[2]
+    assert "During handling" not in shown
+    assert "direct cause" not in shown
+    for nothing in (None, ""):
+        with pytest.raises(NbprofError, match="needs a path"):
+            writer(nothing)
 
 
 def test_a_file_is_replaced_once_the_new_one_is_whole(tmp_path, monkeypatch):

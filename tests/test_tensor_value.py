@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nbprof
+from nbprof.display import html
 from nbprof.ingest.tfprof.values import LONGEST, spell_value
 
 DATA = Path(__file__).parent / "data" / "tfprof"
@@ -36,6 +37,14 @@ def test_the_value_of_a_variable_stands_below_its_row(profile):
     text = profile.scope(select="params,tensor_value").text
 
     assert "  ScalarW (1, 1/1 params)\n0.00 \n" in text
+
+
+def test_a_column_for_which_tfprof_has_no_title_goes_by_its_name(profile):
+    view = profile.scope(select="tensor_value")
+
+    assert "\ntensor_value: the value of a variable" in view.text
+    assert "\nProfile:\nnode name | \n" in view.text  # tfprof's own, to the letter
+    assert ">tensor_value</th>" in html.report(view)
 
 
 def test_variables_of_the_checkpoint_are_a_type_to_account_by(profile):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from nbprof.display.text import own_number, plain_count, title, tree_records
+from nbprof.display.text import heading, own_number, plain_count, title, tree_records
 from nbprof.units import format_micros
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _header(view: "View") -> Iterator[str]:
     yield '<th scope="col">node name</th>'
     for column in view.columns:
         pair = "<br><small>self / total</small>" if view.is_tree and column.metrics else ""
-        name = escape(title(view, column))
+        name = escape(heading(view, column))
         yield f'<th scope="col" title="{escape(column.help)}">{name}{pair}</th>'
 
 

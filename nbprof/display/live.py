@@ -1,5 +1,6 @@
-"""What the live widgets have in common: what they are fed, what they tell, their plain face."""
+"""What the live widgets have in common: what they are fed, what they tell, their plain faces."""
 
+import sys
 from typing import Any
 
 import anywidget
@@ -24,9 +25,27 @@ class LiveWidget(anywidget.AnyWidget):
         """Give HTML for those who do not show widgets; empty where there is nothing to show."""
         raise NotImplementedError
 
+    def _text(self) -> str:
+        """Give text for a terminal, which shows neither; empty where there is nothing to show."""
+        raise NotImplementedError
+
+    def _named(self) -> str:
+        """Say in a few words which widget this is."""
+        raise NotImplementedError
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         made = super()._repr_mimebundle_(**kwargs)
         plain = self._plain()
         if made is not None and plain:
             made[0]["text/html"] = plain
+            made[0]["text/plain"] = self._text()
         return made
+
+    def __repr__(self) -> str:
+        return (not _in_ipython() and self._text()) or self._named()
+
+
+def _in_ipython() -> bool:
+    """Tell whether there is a shell that asks for a mimebundle; plain Python asks for a repr."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None

@@ -47,7 +47,7 @@ def report(view: "View") -> str:
     lines = [view.headline]
     lines += [f"note: {note}" for note in view.notes]
     lines += ["", "Doc:", f"{view.name}: {DOC[view.name]}"]
-    lines += [f"{title(view, column)}: {column.help}" for column in view.columns]
+    lines += [f"{heading(view, column)}: {column.help}" for column in view.columns]
     lines += ["", "Profile:"]
     titles = " | ".join(filter(None, (title(view, column) for column in view.columns)))
     if not is_empty_op(view):
@@ -64,6 +64,11 @@ def is_empty_op(view: "View") -> bool:
 def title(view: "View", column: "Column") -> str:
     """Give the legend text of a column in this view."""
     return (view.name not in ("op", "code") and column.tree_title) or column.title
+
+
+def heading(view: "View", column: "Column") -> str:
+    """Give what a column is called, also one for which tfprof has no title."""
+    return title(view, column) or column.name
 
 
 def _op_rows(view: "View") -> Iterator[str]:

@@ -23,12 +23,12 @@ EXPORTERS: "dict[str, Callable[[Profile, BinaryIO], None]]" = {
 
 def write_file(profile: "Profile", path: "str | os.PathLike[str]") -> None:
     """Write the profile as the file's suffix says; the file is there whole or not at all."""
-    target = Path(path)
-    suffix = next((suffix for suffix in EXPORTERS if target.name.endswith(suffix)), None)
+    whole_file.check_path(path)
+    name = Path(path).name
+    suffix = next((suffix for suffix in EXPORTERS if name.endswith(suffix)), None)
     if suffix is None:
         raise NbprofError(
-            f"{target.name!r} does not say what to export: "
-            f"its name must end in {' or '.join(EXPORTERS)}."
+            f"{name!r} does not say what to export: its name must end in {' or '.join(EXPORTERS)}."
         )
-    with whole_file.whole_file(target) as file:
+    with whole_file.whole_file(path) as file:
         EXPORTERS[suffix](profile, file)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from nbprof.errors import NbprofError
 from nbprof.files.cluster import READING, read_on_cluster
 from nbprof.files.kinds import Source, kind_of, not_readable
-from nbprof.files.logdir import find_traces
+from nbprof.files.logdir import Run, find_traces
 from nbprof.files.many import Job, read_many, read_one
 from nbprof.files.places import Place, places
 from nbprof.progress import progress
@@ -33,28 +33,28 @@ def load(
     """
     if engine not in (None, DASK):
         raise NbprofError(f"there is no engine {engine!r}: leave engine out, or say {DASK!r}.")
-    found, notes = _files(places(path_or_paths))
+    found, folders = _files(places(path_or_paths))
     if engine == DASK:
-        profile = read_many(found, read_on_cluster)
+        profile = read_many(found, read_on_cluster, folders)
     elif len(found) == 1:
         profile = _read(Source(found[0]))
     else:
-        profile = read_many(found, _one_by_one)
+        profile = read_many(found, _one_by_one, folders)
+    notes = tuple(note for folder in folders for note in folder.notes)
     return replace(profile, notes=notes + profile.notes) if notes else profile
 
 
-def _files(given: list[Place]) -> tuple[list[Place], tuple[str, ...]]:
-    """Give the files that are meant, each once, and notes on those that are not taken."""
+def _files(given: list[Place]) -> tuple[list[Place], list[Run]]:
+    """Give the files that are meant, each once, and what was found in folders."""
     found: list[Place] = []
-    notes: tuple[str, ...] = ()
+    folders: list[Run] = []
     for place in given:
         if place.is_folder:
-            traces, note = find_traces(place)
-            found += traces
-            notes += note
+            folders.append(find_traces(place))
+            found += folders[-1].traces
         else:
             found.append(place)
-    return list(dict.fromkeys(found)), notes
+    return list(dict.fromkeys(found)), folders
 
 
 def _one_by_one(jobs: list[Job]) -> "Iterator[Profile]":

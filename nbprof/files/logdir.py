@@ -6,7 +6,7 @@ files beside it, which are never taken for traces.
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbprof.errors import NbprofError
 
@@ -16,14 +16,24 @@ if TYPE_CHECKING:
 SUFFIXES = (".xplane.pb", ".xplane.pb.gz")
 _WHEN = re.compile(r"\d{4}(_\d\d){5}(\.\d+)?")
 """The name that the profiler gives a run: when it was recorded."""
+_OF_PROFILER = re.compile(r"(^|/)plugins/profile/[^/]+$")
 
 
-def find_traces(folder: "Place") -> "tuple[list[Place], tuple[str, ...]]":
-    """Find the traces of the newest run below a folder, and a note on the others."""
+class Run(NamedTuple):
+    """The traces of a folder that was given."""
+
+    folder: str
+    traces: "list[Place]"
+    by_profiler: bool
+    """Whether the profiler itself put them together, by what the folder is called."""
+    notes: tuple[str, ...]
+
+
+def find_traces(folder: "Place") -> Run:
+    """Find the traces of the newest run below a folder, and a note on what was not taken."""
     runs: dict[str, list[tuple[Place, float]]] = defaultdict(list)
-    for place, written in folder.files():
-        if place.name.endswith(SUFFIXES):
-            runs[place.parent].append((place, written))
+    for place, written in folder.files(SUFFIXES):
+        runs[place.parent].append((place, written))
     if not runs:
         raise NbprofError(
             f"{folder} cannot be read: there is no trace (*.xplane.pb) in this folder or below it. "
@@ -31,21 +41,28 @@ def find_traces(folder: "Place") -> "tuple[list[Place], tuple[str, ...]]":
         )
     newest = max(runs, key=lambda run: _age(run, runs))
     traces = sorted((place for place, _ in runs[newest]), key=lambda place: place.path)
-    return traces, _note(folder, newest, len(runs) - 1)
+    path = newest.replace("\\", "/")
+    by_profiler = bool(_OF_PROFILER.search(path) or _WHEN.fullmatch(_last_part(path)))
+    notes = _note(folder, newest, len(runs) - 1, by_profiler)
+    return Run(newest, traces, by_profiler, notes)
 
 
 def _age(run: str, runs: "dict[str, list[tuple[Place, float]]]") -> tuple[object, ...]:
     """Give what sorts runs by time: their names, if all are times, or else their files' times."""
-    names = {one: one.replace("\\", "/").rpartition("/")[2] for one in runs}
+    names = {one: _last_part(one) for one in runs}
     if all(_WHEN.fullmatch(name) for name in names.values()):
         return (names[run], run)
     return (max(written for _, written in runs[run]), run)
 
 
-def _note(folder: "Place", newest: str, others: int) -> tuple[str, ...]:
+def _last_part(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _note(folder: "Place", newest: str, others: int, by_profiler: bool) -> tuple[str, ...]:
+    name = _last_part(newest) if by_profiler else newest
     if not others:
-        return ()
-    name = newest.replace("\\", "/").rpartition("/")[2]
+        return () if by_profiler or newest == folder.absolute else (f"these traces are of {name}",)
     more = "1 other run is" if others == 1 else f"{others} other runs are"
     return (
         f"this is the newest run, {name}; {more} in {folder}: "

@@ -12,22 +12,59 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nbprof._profile import Profile
+    from nbprof.files.logdir import Run
     from nbprof.files.places import Place
 
 Job = tuple["Place", str]
 """A trace to read, and the host it is of."""
 
+APART_NS = 60_000_000_000
+MOST_NAMED = 4
+NOT_ONE_RUN = (
+    "{} has traces that were recorded at different times ({}), which are not the hosts of one run: "
+    "give one of them, or a list or pattern of those that belong together."
+)
 NO_CLOCKS = "not all traces say when they began: the times of each host count from its own start"
 
 
-def read_many(found: "list[Place]", run: "Callable[[list[Job]], Iterable[Profile]]") -> "Profile":
-    """Read traces by `run`, which gives the Profile of each job, and merge them."""
+def read_many(
+    found: "list[Place]",
+    run: "Callable[[list[Job]], Iterable[Profile]]",
+    folders: "Iterable[Run]" = (),
+) -> "Profile":
+    """Read traces by `run`, which gives the Profile of each job, and merge them.
+
+    Those of one of the folders must be of one run.
+    """
     from nbprof.ingest.hosts import merge
 
     if not found:
         raise NbprofError("nbprof.load was given nothing to read.")
     profiles = list(run(list(zip(found, _hosts(found), strict=True))))
+    for folder in folders:
+        _check_one_run(folder, dict(zip(found, profiles, strict=True)))
     return profiles[0] if len(profiles) == 1 else merge(_of_notes(_of_clocks(profiles)))
+
+
+def _check_one_run(folder: "Run", profiles: "dict[Place, Profile]") -> None:
+    """Refuse traces that lie in one folder, but were recorded one long after the other.
+
+    Hosts of one run are traced at the same time, as far as their clocks agree.
+    """
+    if folder.by_profiler or len(folder.traces) == 1:
+        return
+    machines = [profiles[place].machines.iloc[0] for place in folder.traces]
+    times = sorted((int(one["start_ns"]), int(one["wall_ns"])) for one in machines)
+    end = times[0][0] + times[0][1]
+    for start, wall in times if times[0][0] else ():
+        if start > end + APART_NS:
+            raise NbprofError(NOT_ONE_RUN.format(folder.folder, _listed(folder.traces)))
+        end = max(end, start + wall)
+
+
+def _listed(traces: "list[Place]") -> str:
+    names = ", ".join(place.name for place in traces[:MOST_NAMED])
+    return names if len(traces) <= MOST_NAMED else f"{names} …"
 
 
 def read_one(job: Job) -> "Profile":

@@ -3,18 +3,21 @@
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nbprof.errors import NbprofError
+from nbprof.progress import Done, progress
 
 T = TypeVar("T")
 
 NO_FSSPEC = (
     "{} is a URL, and reading one needs the package fsspec: pip install 'nbprof[dask]' brings it."
 )
+NO_PATH = "nbprof.load takes the path of a file or folder, or a list of paths, not {}."
+MOST_LETTERS = 60
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _MAGIC = re.compile(r"[*?\[]")
 
@@ -41,6 +44,11 @@ class Place:
         return str(Path(self.path).absolute().parent)
 
     @property
+    def absolute(self) -> str:
+        """The whole path, as `parent` writes it."""
+        return self.path.rstrip("/") if is_url(self.path) else str(Path(self.path).absolute())
+
+    @property
     def is_folder(self) -> bool:
         """Tell whether it is a folder."""
         if is_url(self.path):
@@ -57,19 +65,40 @@ class Place:
 
         return _told(self.path, read)
 
-    def files(self) -> "list[tuple[Place, float]]":
-        """List all files below a folder, each with when it was written, in seconds."""
-        if is_url(self.path):
-            return _told(self.path, _remote_files)
-        return _told(self.path, _local_files)
+    def files(self, endings: tuple[str, ...]) -> "list[tuple[Place, float]]":
+        """List the files below a folder whose names end so, and when each was written, in seconds.
+
+        A big tree takes long, so a bar shows that something goes on.
+        """
+        find = _remote_files if is_url(self.path) else _local_files
+        with progress(f"looking for traces in {self.path}", None, " folders") as done:
+            return _told(self.path, lambda system, path: list(find(system, path, endings, done)))
+
+
+Found = Iterator[tuple[Place, float]]
 
 
 def places(given: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]") -> list[Place]:
     """Give the places meant, each once; a pattern such as `runs/*` stands for what it matches."""
-    if isinstance(given, str | os.PathLike):
-        given = [given]
-    found = [place for one in given for place in _expand(os.fspath(one))]
+    if isinstance(given, bytes | bytearray) or not isinstance(given, str | os.PathLike | Iterable):
+        raise NbprofError(NO_PATH.format(_short(given)))
+    paths = [given] if isinstance(given, str | os.PathLike) else given
+    found = [place for one in paths for place in _expand(_path(one))]
     return list(dict.fromkeys(found))
+
+
+def _path(given: object) -> str:
+    path = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(path, str):
+        raise NbprofError(NO_PATH.format(_short(given)))
+    if not path:
+        raise NbprofError(NO_PATH.format("an empty text"))
+    return path
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
 
 
 def is_url(path: str) -> bool:
@@ -95,16 +124,19 @@ def _remote_matches(system: Any, pattern: str) -> list[str]:
     return [system.unstrip_protocol(path) for path in system.glob(pattern)]
 
 
-def _local_files(_: None, path: str) -> list[tuple[Place, float]]:
-    found = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
-    return [(Place(str(file)), file.stat().st_mtime) for file in found if file.is_file()]
+def _local_files(_: None, path: str, endings: tuple[str, ...], done: Done) -> Found:
+    for folder, _folders, names in os.walk(path):
+        done(1)
+        for name in names:
+            file = Path(folder) / name if name.endswith(endings) else None
+            if file is not None and file.is_file():
+                yield Place(str(file)), file.stat().st_mtime
 
 
-def _remote_files(system: Any, path: str) -> list[tuple[Place, float]]:
-    return [
-        (Place(system.unstrip_protocol(name)), _seconds(about))
-        for name, about in system.find(path, detail=True).items()
-    ]
+def _remote_files(system: Any, path: str, endings: tuple[str, ...], _: Done) -> Found:
+    for name, about in system.find(path, detail=True).items():
+        if name.endswith(endings):
+            yield Place(system.unstrip_protocol(name)), _seconds(about)
 
 
 def _seconds(about: dict[str, Any]) -> float:

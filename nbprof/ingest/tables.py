@@ -1,6 +1,7 @@
 """The tables of a Profile, made from what was found in a trace; times become ns since the cell."""
 
 import linecache
+import re
 from collections.abc import Mapping
 from math import prod
 from typing import Any
@@ -93,12 +94,18 @@ def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})
 
 
+TYPED = re.compile(r"^# (?=%%(tfprof|memit|mprun|memobj)\b)")
+
+
 def cell_table(frames: pd.DataFrame, cells: Mapping[str, str]) -> pd.DataFrame:
-    """List all lines of the cells that a frame is in."""
+    """List all lines of the cells that a frame is in.
+
+    The line of a magic, which was compiled as a comment, is as it was typed.
+    """
     used = set(frames["file"])
     files = {name: file for file, name in cells.items()}
     rows = [
-        (name, number, text.rstrip("\n"))
+        (name, number, (TYPED.sub("", text) if number == 1 else text).rstrip("\n"))
         for name, file in files.items()
         if name in used
         for number, text in enumerate(linecache.getlines(file), start=1)

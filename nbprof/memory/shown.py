@@ -28,7 +28,10 @@ class Shown:
 
     def to_csv(self, path: "str | os.PathLike[str]") -> None:
         """Write the frame as CSV, one header line, bytes."""
-        self.frame.to_csv(path, index=False)
+        from nbprof.export import whole_file
+
+        with whole_file.whole_file(path) as file:
+            self.frame.to_csv(file, index=False, lineterminator="\n")
 
     def __repr__(self) -> str:
         return self.text

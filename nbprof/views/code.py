@@ -73,13 +73,14 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         lines = Lines(frames_of_rows(rows, of_member, stacks, shown), of_members)
     accounted = np.full(len(rows), options.account_type_regexes == EVERYTHING)
     accounted[group[weight > 0]] = True
+    counted = np.where(weight > 0, group, tree.NOWHERE)
     return tree.Tree(
         [path[-1] for path in rows],
         parent,
         level,
         metrics,
         accounted,
-        Labels(profile, options.step, members, np.where(weight > 0, group, tree.NOWHERE)),
+        Labels(profile, options.step, members, counted, are_nodes=False),
         {"source": [sources.get(path[-1], "") for path in rows]},
         RULES,
         lines,

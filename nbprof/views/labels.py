@@ -23,12 +23,15 @@ class Labels:
         members: "Members",
         group: "Groups",
         without_members: "Mapping[str, str] | None" = None,
+        are_nodes: bool = True,
     ) -> None:
         self._profile = profile
         self._without_members = without_members or {}
         self._step = step
         self._members = members
         self._group = group
+        self._are_nodes = are_nodes
+        """Whether a row is a node, perhaps a variable, and not only a place for some."""
 
     @property
     def members(self) -> "tuple[Groups, Groups]":
@@ -49,7 +52,7 @@ class Labels:
             values = self._values()
             return lambda row: values.get(row, "")
         if name == "shape":
-            variables = self._shapes_of_variables()
+            variables = self._shapes_of_variables() if self._are_nodes else {}
             return lambda row: variables.get(row, "")
         words = self._types() if name == "op_types" else self._devices()
         joined = {row: "|".join(sorted(found)) for row, found in words.items()}

@@ -60,7 +60,7 @@ def _layers(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         np.array(level, dtype=np.intp),
         metrics,
         accounted,
-        Labels(profile, options.step, members, group),
+        Labels(profile, options.step, members, group, are_nodes=False),
         {"kind": [kinds[row] for row in order]},
     )
 

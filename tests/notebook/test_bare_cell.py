@@ -440,6 +440,7 @@ def test_ops_are_found_at_their_lines_also_in_helpers_of_earlier_cells(run):
         [f"In [{helper}]", 1, "def helper(x):"],
         [f"In [{helper}]", 2, "    return tf.matmul(x, x)"],
     ]
+    assert [f"In [{here}]", 1, "%%tfprof code -o lines -q -select occurrence"] in cells
     assert [f"In [{here}]", 4, "for _ in range(3):"] in cells
     assert [file for file, *_ in cells].count(f"In [{here}]") == 6
 
@@ -513,6 +514,10 @@ def test_in_a_terminal_ipython_the_text_appears():
     terminal.expect("Profile:")
     terminal.expect("Fill")
     terminal.expect(r"In \[3\]: ")
+    terminal.sendline("%tfprof op -explore")
+    terminal.expect("Profile:")
+    terminal.expect("the explorer needs a notebook")
+    terminal.expect(r"In \[4\]: ")
     terminal.sendline("exit")
     terminal.expect(pexpect.EOF)
 

@@ -42,7 +42,7 @@ MISPLACED = """() => {
   const outside = all('.nbx-bar *, .nbx-line, .nbx-panel, .nbx-panel *, .nbx canvas, .nbx-grid')
     .filter(e => box(e).left < 0 || box(e).right > wide + 1 || e.scrollWidth > e.clientWidth + 1 &&
       e.matches('.nbx-bar button, .nbx-tip, .nbx-panel'));
-  const controls = all('.nbx-bar :is(button, input, select), .nbx-panel :is(button, input, select)');
+  const controls = all(':is(.nbx-bar, .nbx-panel) :is(button, input, select)');
   // Neighbours in a group have one border.
   const common = (a, b, low, high) => Math.min(a[high], b[high]) - Math.max(a[low], b[low]) > 2.5;
   const over = controls.filter((one, at) => controls.slice(0, at).some(other => {

@@ -89,10 +89,36 @@ def test_a_result_is_returned_on_request_with_memory_profilers_attributes(run):
     assert run("type(result).__name__").value == "'MemoryResult'"
 
 
+@pytest.mark.parametrize(
+    "code", ["%memit -o spike(MIB)", "%%memit -o\nspike(MIB)", "1\n%memit -o 1"]
+)
+def test_a_result_that_is_displayed_is_not_printed_before(run, code):
+    outcome = run(code)
+
+    assert LINE.search(outcome.value)
+    assert not LINE.search(outcome.printed.partition("Out[")[0])
+    assert run("type(_).__name__").value == "'MemoryResult'"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("%memit -o spike(MIB);", "kept = %memit -o spike(MIB)", "%memit -o spike(MIB)\nx = 1"),
+        "def f():\n    %memit -o spike(MIB)\nf()",
+    ],
+)
+def test_a_result_that_is_not_displayed_is_printed(run, code):
+    outcome = run(code)
+
+    assert outcome.value is None
+    assert len(LINE.findall(outcome.printed)) == 1
+
+
 def test_the_frame_is_in_bytes_and_is_written_as_csv(run, tmp_path):
     run("result = %memit -oq spike(40 * MIB)")
 
     run(f"result.to_csv({str(tmp_path / 'm.csv')!r})")
+    assert run("result.to_csv('/nowhere/x.csv')").error == "NbprofError"
 
     header, row = (tmp_path / "m.csv").read_text().splitlines()
     found = dict(zip(header.split(","), row.split(","), strict=True))
@@ -499,7 +525,8 @@ def test_the_widget_has_samples_and_marks_and_says_what_is_shown():
     assert shown.selection["seconds"].tolist() == [0.01, 0.2]
     bundle, _ = shown._repr_mimebundle_()
     assert "<svg" in bundle["text/html"]
-    assert bundle["text/plain"].startswith("<CurveExplorer: peak memory: 300.00 MiB")
+    assert bundle["text/plain"].startswith("peak memory: 300.00 MiB")
+    assert bundle["text/plain"].endswith("needs a notebook; result.plot() draws it.")
     shown.close()
     assert shown.buffers == []
 

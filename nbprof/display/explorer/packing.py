@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from nbprof.columns import COLUMNS
 from nbprof.display.html import FULL_NAMES
-from nbprof.display.text import title
+from nbprof.display.text import heading, title
 from nbprof.units import format_bytes, format_count, format_micros
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _columns(
     common = {"column": column.name, "brought": _is_brought(view, column)}
     if not column.metrics:
         texts = _label(view, column).iloc[rows].tolist()
-        text = {"key": column.name, "title": title(view, column), "role": "label"}
+        text = {"key": column.name, "title": heading(view, column), "role": "label"}
         return [{**common, **text, "unit": "", "data": store.texts(texts)}]
     packed = []
     for metric in column.metrics:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from nbprof.display import html
+from nbprof.display import html, text
 from nbprof.display.explorer.payload import all_views, average_of, same_rows, timeline_of, whole
 from nbprof.display.explorer.script import script
 from nbprof.display.live import LiveWidget
@@ -14,6 +14,9 @@ Frame = Any
 """The frame of a view; this room does not know pandas."""
 PLAIN_ROWS = 40
 """So many rows are seen where the widget is not."""
+NO_NOTEBOOK = (
+    "This is its text: the explorer needs a notebook. view.to_html(path) writes it as a page."
+)
 
 _open: "list[Explorer]" = []
 
@@ -84,13 +87,16 @@ class Explorer(LiveWidget):
             self._views, self._first, self._timeline = [], None, None
         super().close()
 
-    def __repr__(self) -> str:
+    def _named(self) -> str:
         if self._first is None:
             return "<Explorer: closed>"
         return f"<Explorer of the {self._first.name} view: {self._first.headline}>"
 
     def _plain(self) -> str:
         return "" if self._first is None else html.report(self._first, PLAIN_ROWS)
+
+    def _text(self) -> str:
+        return "" if self._first is None else f"{text.excerpt(self._first)}\n{NO_NOTEBOOK}\n"
 
 
 def explorer_of(view: "View") -> Explorer:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Frame = Any
 """The samples; this room does not know pandas."""
+NO_NOTEBOOK = "The curve as a widget needs a notebook; result.plot() draws it."
 
 
 class CurveExplorer(LiveWidget):
@@ -61,11 +62,14 @@ class CurveExplorer(LiveWidget):
         self.data, self.buffers = "", []
         super().close()
 
-    def __repr__(self) -> str:
+    def _named(self) -> str:
         return f"<CurveExplorer: {text.headline(self.result)}>"
 
     def _plain(self) -> str:
         return html.report(self.result)
+
+    def _text(self) -> str:
+        return f"{text.report(self.result)}\n{NO_NOTEBOOK}"
 
 
 def _described(mark: "Mark") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 
 from nbprof.display.plots import legends, room, steps, zoom
 from nbprof.display.plots.colours import PALETTE, theme_of
-from nbprof.display.plots.reasons import because
+from nbprof.display.plots.reasons import MEMORY, because
 from nbprof.display.plots.scales import TICK_WIDTH, label_time, label_with, plain_frame, scale_axis
 from nbprof.errors import NbprofError
 from nbprof.units import format_bytes, format_micros, format_short
@@ -99,7 +99,7 @@ def _curves(profile: "Profile") -> tuple[list[Curve], float]:
         raise NbprofError(TFPROF)
     table = profile.memory()
     if not len(table):
-        raise NbprofError(because("no memory over time was recorded", profile.notes))
+        raise NbprofError(because("no memory over time was recorded", profile.notes, MEMORY))
     _, ends = steps.times(profile, 0.0)
     last = max(
         profile.recording.wall_ns / 1e3, float(ends.max(initial=0)), float(table["micros"].max())

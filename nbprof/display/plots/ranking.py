@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbprof.display.plots.reasons import because
+from nbprof.display.plots.reasons import about_column, because
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def rank(view: "View", column: str | None, top: int) -> Ranking:
     values = frame[name].to_numpy(float)
     known = ~np.isnan(values)
     if not known.any():
-        raise NbprofError(because(f"{name} was not recorded, so there is no plot", view.notes))
+        what = f"{name} was not recorded, so there is no plot"
+        raise NbprofError(because(what, view.notes, about_column(name.removeprefix(TOTAL))))
     order = np.argsort(np.where(known, -values, np.inf), kind="stable")
     worth_it = int(max((values[known] > 0).sum(), min(1, known.sum())))
     chosen = order[: min(top, worth_it)]
