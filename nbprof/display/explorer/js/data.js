@@ -143,6 +143,7 @@ export class Column {
     this.help = help;
     this.role = described.role;
     this.unit = described.unit;
+    /** What 100 % of all the time is; null: not known, or there are no shares of it. */
     this.wholeShipped = whole;
     this.brought = described.brought;
     this.place = data[0];

@@ -79,7 +79,7 @@ export class Flame {
       this.levels = 1;
     }
     const role = table.tree ? "total" : "self";
-    const wide = table.columns.filter((column) => column.whole && column.role === role);
+    const wide = table.columns.filter((column) => column.wholeShipped && column.role === role);
     const before = this.metric.value;
     this.metric.replaceChildren(
       ...wide.map((column) => element("option", { value: column.key }, column.title)),
@@ -128,6 +128,7 @@ export class Flame {
     if (!column) {
       this.canvas.element.hidden = true;
       this.canvas.tell("this view has no numbers to draw");
+      this.legend.replaceChildren();
       return;
     }
     if (this.ordered?.column !== column || this.ordered.values !== column.values) {
@@ -145,6 +146,7 @@ export class Flame {
     const paint = this.paintOf(column);
     if (paint) this.paint(width, this.levels * LEVEL, paint);
     this.legend.replaceChildren(...swatches(paint?.legend ?? []));
+    if (!this.blocks.length) this.canvas.tell("there is nothing to draw");
   }
 
   /**

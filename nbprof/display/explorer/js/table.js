@@ -169,7 +169,7 @@ export class TreeTable {
     const column = this.state.table.column(key);
     const narrow = this.sight.width > 0 && this.sight.width < 500;
     const usual = column
-      ? WIDTHS[column.role === "label" ? "label" : column.whole ? column.role : "count"]
+      ? WIDTHS[column.role === "label" ? "label" : column.wholeShipped ? column.role : "count"]
       : WIDTHS.name * (narrow ? 0.75 : 1);
     return this.widths[key] ?? usual;
   }

@@ -28,7 +28,7 @@ export function newSlot(columns) {
   const cells = columns.map((column, at) => {
     const cell = element("div", { role: "gridcell", "aria-colindex": at + 2 });
     if (!column.metric) cell.className = "nbx-label";
-    else if (!column.whole) cell.className = "nbx-plain";
+    else if (!column.wholeShipped) cell.className = "nbx-plain";
     cell.append(element("span"), element("small"));
     return cell;
   });

@@ -46,8 +46,9 @@ export class ViewState {
   /** @returns {Column | undefined} the column by which the report was ordered */
   get main() {
     const { columns, options } = this.table;
-    const wanted = columns.find((column) => column.column === options.order_by && column.whole);
-    return wanted ?? columns.find((column) => column.whole) ?? columns.find((column) => column.metric);
+    const shared = columns.filter((column) => column.wholeShipped);
+    const wanted = shared.find((column) => column.column === options.order_by);
+    return wanted ?? shared[0] ?? columns.find((column) => column.metric);
   }
 
   /**
