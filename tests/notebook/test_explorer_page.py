@@ -551,4 +551,7 @@ def test_a_small_or_enlarged_page_has_everything_in_its_place(
     page.get_by_text("there is nothing to draw").wait_for()
     TAKEN.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=TAKEN / f"page-{width}-{zoom}-{scheme}.png", full_page=True)
+    explorer.button("Whole time").click()
+    page.get_by_text("a click zooms").wait_for()
+    assert explorer.names[:2] == ["_TFProfRoot", "head"]
     context.close()

@@ -54,6 +54,13 @@ export class Canvas {
     this.element.setAttribute("aria-label", text);
   }
 
+  /** @param {string} help what to say from now on when nothing is pointed at */
+  setHelp(help) {
+    if (help === this.help) return;
+    this.help = help;
+    this.tell();
+  }
+
   /**
    * Say what is pointed at, or with `aloud` what the keys have led to.
    * @param {string} [text]

@@ -127,7 +127,7 @@ export class Flame {
     this.canvas.name(`flame of ${column?.title ?? "nothing"}; the table has the same rows`);
     if (!column) {
       this.canvas.element.hidden = true;
-      this.canvas.tell("this view has no numbers to draw");
+      this.canvas.setHelp("this view has no numbers to draw");
       this.legend.replaceChildren();
       return;
     }
@@ -146,7 +146,7 @@ export class Flame {
     const paint = this.paintOf(column);
     if (paint) this.paint(width, this.levels * LEVEL, paint);
     this.legend.replaceChildren(...swatches(paint?.legend ?? []));
-    if (!this.blocks.length) this.canvas.tell("there is nothing to draw");
+    this.canvas.setHelp(this.blocks.length ? HELP : "there is nothing to draw");
   }
 
   /**
