@@ -358,7 +358,7 @@ def test_keys_lead_through_the_flame_zoom_and_come_back(opened):
 
 def test_blocks_are_coloured_by_what_they_do_and_the_legend_says_what(opened):
     timeline, flame = (opened.page.locator(".nbx-flame").nth(place) for place in (0, 1))
-    assert "matrix work" in timeline.locator(".nbx-legend").inner_text()
+    timeline.locator(".nbx-legend", has_text="matrix work").wait_for()
     assert "matrix work" in flame.locator(".nbx-legend").inner_text()
     pictures = set()
     for name in ("op family", "own share", "part", "device"):

@@ -58,9 +58,8 @@ export class Timeline {
     const drawing = this.canvas.element;
     this.element = element("div", { class: "nbx-flame" }, bar, drawing, this.canvas.tip, this.legend);
     this.canvas.observer.observe(this.element);
-    /** @type {string[]} of the kinds */
+    /** @type {string[]} of the kinds, found when they are first seen */
     this.colours = [];
-    this.divide();
     drawing.addEventListener("pointerdown", (event) => this.press(event));
     drawing.addEventListener("pointermove", (event) => this.point(event));
     drawing.addEventListener("pointerleave", () => this.canvas.tell());
@@ -109,10 +108,10 @@ export class Timeline {
   }
 
   draw() {
-    if (!this.element?.hidden && this.element?.clientWidth) {
-      this.drawn = true;
-      drawScene(this);
-    }
+    if (this.element?.hidden || !this.element?.clientWidth) return;
+    this.drawn = true;
+    if (this.colours.length < this.events.kinds.count) this.divide();
+    else drawScene(this);
   }
 
   /**
