@@ -11,11 +11,11 @@ from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from nbprof.lazy_tables import empty, lazily, table
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from nbprof.memory.result import MemoryResult
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
+
+__all__ = ["TABLES", "Profile", "Recording", "lazily", "no_allocator"]
 
 
 @dataclass(frozen=True)
@@ -57,113 +59,19 @@ class Recording:
     """The most that child processes were seen to hold together; -1: there were none."""
 
 
-class _Once:
-    """Makes a table when first called, for all profiles that share it."""
-
-    def __init__(
-        self, make: "Callable[[], pd.DataFrame]", part: "pd.DataFrame | None" = None
-    ) -> None:
-        self._make: Callable[[], pd.DataFrame] | None = make
-        self.part = part
-
-    def __call__(self) -> "pd.DataFrame":
-        if self._make is not None:
-            self._table = self._make()
-            self._make = self.part = None  # and what it was made of can go
-        return self._table
-
-
-class _Table:
-    """A table of a Profile, given as it is or as a function that makes it when first asked for."""
-
-    def __init__(self, default: "Callable[[], pd.DataFrame] | None" = None) -> None:
-        self._default = default
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, profile: Any, owner: type | None = None) -> Any:
-        if profile is None:
-            if self._default is None:
-                raise AttributeError(self._name)  # so the field has no default
-            return self._default
-        table = vars(profile)[self._name]
-        if callable(table):
-            table = vars(profile)[self._name] = table()
-        return table
-
-    def __set__(self, profile: Any, table: Any) -> None:
-        made = not callable(table) or isinstance(table, _Once)
-        vars(profile)[self._name] = table if made else _Once(table)
-
-
-def _table(default: "Callable[[], pd.DataFrame] | None" = None) -> Any:
-    return _Table(default)
-
-
-def _no_values() -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame({"node": pd.Series(dtype=int), "text": pd.Series(dtype=object)})
-
-
-def _no_cells() -> "pd.DataFrame":
-    import pandas as pd
-
-    columns = {"file": "object", "line": "int64", "text": "object"}
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
-
-
-def _no_log() -> "pd.DataFrame":
-    import pandas as pd
-
-    columns = {"types": "object", "float_ops": "float64", "has_stack": "bool"}
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
-
-
-def _no_machines() -> "pd.DataFrame":
-    import pandas as pd
-
-    columns = {"host": "object", "start_ns": "int64", "wall_ns": "int64"}
-    columns |= {"slowest_step": "int64", "slowest_step_micros": "float64"}
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
-
-
-def no_allocator() -> "pd.DataFrame":
-    """Give the empty table of accelerators' memory."""
-    import pandas as pd
-
-    columns = {"event": "int64", "kind": "object", "micros": "int64", "bytes": "int64"}
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
-
-
-def _no_samples() -> "pd.DataFrame":
-    import pandas as pd
-
-    columns = {"start_ns": "int64", "resident_bytes": "int64", "peak_bytes": "int64", "gap": "bool"}
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
-
-
-def _no_statements() -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame({"start_ns": pd.Series(dtype="int64"), "line": pd.Series(dtype="int64")})
-
-
-def lazily(make: "Callable[[], pd.DataFrame]", part: "pd.DataFrame | None" = None) -> Any:
-    """Give a table that is made when it is first asked for; `part` has some columns of it."""
-    return _Once(make, part)
+no_allocator = empty(event="int64", kind="object", micros="int64", bytes="int64")
+"""Makes the empty table of accelerators' memory."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Profile:
     """The tables of one profiled cell; `profile.view("op")` is the way to look at them."""
 
-    nodes: "pd.DataFrame" = _table()
+    nodes: "pd.DataFrame" = table()
     """A row per node: `name`, `op_type`, `device`, `data_format` (empty: none), and for variables,
     which stand last and never run, `shape`, `params`, `trainable`, `types` (further ones, as tfprof
     has them) and `layer`, a row of that table."""
-    events: "pd.DataFrame" = _table()
+    events: "pd.DataFrame" = table()
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
     further work of a run that is counted elsewhere), `accelerator`, `stack` (of the Python that
@@ -171,52 +79,62 @@ class Profile:
     `input_shapes`, `output_shapes` (rows of `shapes`; of the first output only), `float_ops` and
     `output_bytes` (NaN: not known), and `bytes`, `peak_bytes`, `residual_bytes` (NaN where memory
     was not recorded)."""
-    layers: "pd.DataFrame" = _table()
+    layers: "pd.DataFrame" = table()
     """A row per Keras layer in the place where it was called, and per other part of the work (the
     optimizer, the input pipeline …): `name`, `kind` (the layer's class), `parent` (-1: none)."""
-    inputs: "pd.DataFrame" = _table()
+    inputs: "pd.DataFrame" = table()
     """A row per input of a node: `node`, `position`, `source` (the node that makes it, -1: not
     known), `shape` (in tfprof's inputs)."""
-    shapes: "pd.DataFrame" = _table()
+    shapes: "pd.DataFrame" = table()
     """A row per distinct list of shapes: `shapes`, such as `("32x64", "64x128")`."""
-    allocations: "pd.DataFrame" = _table()
+    allocations: "pd.DataFrame" = table()
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
     `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
-    logged: "pd.DataFrame" = _table(_no_log)
+    logged: "pd.DataFrame" = table(empty(types="object", float_ops="float64", has_stack="bool"))
     """A row per node of tfprof's inputs, with what the op log says of it: `types` (further ones),
     `float_ops` (of one run), `has_stack` (be it of no frames)."""
-    values: "pd.DataFrame" = _table(_no_values)
+    values: "pd.DataFrame" = table(empty(node="int64", text="object"))
     """A row per variable that a checkpoint given with tfprof's inputs has: `node`, `text`."""
-    allocator: "pd.DataFrame" = _table(no_allocator)
+    allocator: "pd.DataFrame" = table(no_allocator)
     """What tfprof's inputs say of an accelerator's memory, as it was while an event ran: `event`,
     `kind`, `micros`, `bytes`. An entry is what the allocator had "in use", a "change" of what the
     event's node held, or what the node kept for good, "persistent"."""
-    frames: "pd.DataFrame" = _table()
+    frames: "pd.DataFrame" = table()
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
     cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own),
     `function_line` (where the function begins, in tfprof's inputs)."""
-    cells: "pd.DataFrame" = _table(_no_cells)
+    cells: "pd.DataFrame" = table(empty(file="object", line="int64", text="object"))
     """A row per line of the notebook cells that are in `frames`: `file`, `line`, `text`."""
-    threads: "pd.DataFrame" = _table()
+    threads: "pd.DataFrame" = table()
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""
-    steps: "pd.DataFrame" = _table()
+    steps: "pd.DataFrame" = table()
     """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
-    traces: "pd.DataFrame" = _table()
+    traces: "pd.DataFrame" = table()
     """A row per call that built the graph of a tf.function: `function`, `count` (how often that
     function has been traced by then), `step` (-1: in none), `start_micros`, `micros`, `changed`
     (against the trace before, where it can be told)."""
-    spent: "pd.DataFrame" = _table()
+    spent: "pd.DataFrame" = table()
     """A row per thing the cell's own thread spent time on: `category`, `ns`; the sum is the wall
     time."""
-    machines: "pd.DataFrame" = _table(_no_machines)
+    machines: "pd.DataFrame" = table(
+        empty(
+            host="object",
+            start_ns="int64",
+            wall_ns="int64",
+            slowest_step="int64",
+            slowest_step_micros="float64",
+        )
+    )
     """A row per host whose trace was loaded: `host`, `start_ns` (by the clock of `time.time_ns`, 0:
     not known), `wall_ns`, `slowest_step`, `slowest_step_micros`. The tables `threads`,
     `allocations`, `traces` and `spent` have a column `host` then."""
-    samples: "pd.DataFrame" = _table(_no_samples)
+    samples: "pd.DataFrame" = table(
+        empty(start_ns="int64", resident_bytes="int64", peak_bytes="int64", gap="bool")
+    )
     """A row per look at what the process held in RAM: `start_ns`, `resident_bytes`, `peak_bytes`
     (the most since the look before) and `gap` (whether that was too long ago to be joined)."""
-    statements: "pd.DataFrame" = _table(_no_statements)
+    statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement of the cell that began: `start_ns`, `line`."""
     recording: Recording
     notes: tuple[str, ...] = ()

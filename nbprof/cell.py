@@ -82,7 +82,12 @@ def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) ->
 
 def compile_statement(shell: "InteractiveShell", magic: str, statement: str) -> Cell:
     """Compile what stands behind a line magic; raise as `compile_cell` does."""
-    return _compiled(shell, magic, shell.transform_cell(statement), statement)
+    __tracebackhide__ = True
+    try:
+        return _compiled(shell, magic, shell.transform_cell(statement), statement)
+    except SyntaxError as error:
+        _show_bare(shell, error)
+        raise
 
 
 def _compiled(shell: "InteractiveShell", magic: str, source: str, raw: str) -> Cell:
@@ -196,12 +201,18 @@ _pending: list[Callable[[], None]] = []
 def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
     """Have the shell show `error`, when it leaves the cell, without the frames of the magic.
 
-    Where the cell's own code called the magic, nothing is changed: there its frames belong. The
-    shell's own door for this, a custom exception handler, is set for this one exception and
+    Where the cell's own code called the magic, nothing is changed: there its frames belong.
+    """
+    if _is_the_cell():
+        _show_bare(shell, error)
+
+
+def _show_bare(shell: "InteractiveShell", error: BaseException) -> None:
+    """Have the shell show `error` without the frames of the magic.
+
+    The shell's own door for this, a custom exception handler, is set for this one exception and
     put back when it was used or when the cell has ended.
     """
-    if not _is_the_cell():
-        return
     while _pending:
         _pending.pop()()
     drop_watchers(error)

@@ -40,3 +40,11 @@ def chromium():
     if found is None:
         pytest.skip("no Chromium on this machine")
     return found
+
+
+@pytest.fixture
+def figures_closed():
+    from matplotlib import pyplot as plt
+
+    yield
+    plt.close("all")

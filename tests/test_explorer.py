@@ -183,6 +183,7 @@ FILTERED = [
     {"show_name_regexes": ".*MatMul.*"},
     {"start_name_regexes": "grad.*|m/.*"},
     {"min_micros": 30},
+    {"account_type_regexes": "MatMul"},
 ]
 
 
@@ -212,6 +213,17 @@ def test_the_kinds_add_up_to_every_row_also_where_others_are_hidden_or_cut(name,
     np.testing.assert_allclose(own[known], frame["micros"][known])
     if view.is_tree:
         np.testing.assert_allclose(total, frame["total_micros"])
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_in_which_no_type_of_op_counts_is_shown_too(name, tmp_path):
+    view = TRAINED.view(name, account_type_regexes=".*GPU.*")
+
+    data = data_of(view._repr_mimebundle_()["text/html"])
+    view.to_html(tmp_path / "view.html")
+
+    assert data["views"][data["first"]]["rows"] == len(view.frame) <= 1
+    assert data_of((tmp_path / "view.html").read_text())["views"]
 
 
 def test_the_heaviest_rows_bring_the_rows_above_them():

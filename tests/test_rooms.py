@@ -27,7 +27,8 @@ MAY_IMPORT = {
     },
     "export": {"export", "views.view", "_profile"},
     # profile.view() and profile.export() are doors to the next rooms, opened late
-    "_profile": {"views", "views.view", "export", "memory.result"},
+    "_profile": {"lazy_tables", "views", "views.view", "export", "memory.result"},
+    "lazy_tables": set(),
     "columns": set(),
     "options": set(),
     "units": set(),
@@ -85,7 +86,7 @@ NAMED_ONLY = {("views", "matplotlib.axes"), ("_profile", "matplotlib.axes")}
 OUTSIDERS = {
     "tensorflow": {"capture"},
     "IPython": {"magics", "memory_magics", "door", "cell", "__init__"},
-    "pandas": {"ingest", "views", "export", "_profile", "memory"},
+    "pandas": {"ingest", "views", "export", "_profile", "lazy_tables", "memory"},
     "matplotlib": {"display"},
     **{name: {"display"} for name in ("anywidget", "ipywidgets", "traitlets")},
     "psutil": {"memory"},

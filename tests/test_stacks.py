@@ -54,3 +54,24 @@ def test_frames_begin_below_what_runs_cells_and_those_of_frameworks_are_told():
         ("/home/me/model.py", 12),
     ]
     assert len(kept) == 4
+
+
+def test_only_libraries_that_work_for_the_users_code_are_frameworks():
+    frameworks = (
+        "/usr/local/lib/python3.12/dist-packages/keras/src/layers/layer.py",
+        "/opt/conda/lib/python3.11/site-packages/numpy/_core/numeric.py",
+        "/home/me/tensorflow/bazel-bin/tensorflow/python/ops/math_ops.py",
+        "/usr/lib/python3.11/threading.py",
+        "/opt/conda/lib/python3.13/concurrent/futures/thread.py",
+        "<frozen runpy>",
+    )
+    of_the_user = (
+        "In [4]",
+        "/home/me/keras/my_model.py",
+        "/home/me/tensorflow/train.py",
+        "/usr/lib/python3.11/site-packages/my_package/model.py",
+        "/opt/conda/lib/python3.11/site-packages/transformers/trainer.py",
+    )
+
+    assert all(map(is_framework, frameworks))
+    assert not any(map(is_framework, of_the_user))

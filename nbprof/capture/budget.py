@@ -7,7 +7,7 @@ for each when the trace ends. A thread looks four times a second whether the bou
 from collections.abc import Callable, Mapping
 from threading import Event, Thread
 
-from nbprof.capture import compat
+from nbprof.capture.compat import definitions
 
 MAX_EVENTS = 2_000_000
 EVENTS_PER_EAGER_OP = 12
@@ -54,4 +54,4 @@ def estimate(counts: Mapping[str | bytes, int]) -> int:
 def _events_of(op: str | bytes) -> int:
     name = op.decode() if isinstance(op, bytes) else op  # TensorFlow hands over both
     is_function = name.startswith("__")
-    return EVENTS_PER_NODE * compat.function_size(name) if is_function else EVENTS_PER_EAGER_OP
+    return EVENTS_PER_NODE * definitions.function_size(name) if is_function else EVENTS_PER_EAGER_OP

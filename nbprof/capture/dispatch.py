@@ -17,11 +17,11 @@ from weakref import ref
 
 import numpy as np
 
-from nbprof.capture import compat
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
+from nbprof.capture.compat import hooks, parts, tensors
 from nbprof.capture.objects import CalledLayer
 
-FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy", "contextlib", "functools"))
+FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy")) | sys.stdlib_module_names
 """Packages whose frames are not the user's."""
 
 LAYER_CALL = "call of a Keras layer"
@@ -39,8 +39,8 @@ class DispatchWatch:
     def __init__(self) -> None:
         self.counts: dict[str | bytes, int] = {}
         """How often each op or function was called so far."""
-        # Start, end, thread, site, shapes, bytes given of each call, flat: objects would set off
-        # the collector.
+        # Start, end, thread, site, shapes, bytes given of each call, and when all that was found
+        # out, flat: objects would set off the collector.
         self._calls = array("q")
         # Keyed by id, for Python computes the hash of a code object anew each time, and slowly.
         self._codes: dict[int, tuple[CodeType, str]] = {}
@@ -54,16 +54,22 @@ class DispatchWatch:
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
-        return compat.replaced_dispatchers(self._recorded)
+        return hooks.replaced_dispatchers(self._recorded)
 
     def log(self) -> DispatchLog:
         """Give the calls as a value."""
-        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 6).T
-        start_ns, end_ns, thread, site, shape, given = calls
+        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 7).T
+        start_ns, end_ns, thread, site, shape, given, _ = calls
         sites = tuple(map(self._stack, self._sites))
         inside = tuple(map(_inside, self._sites))
         shapes = tuple(self._shapes)
         return DispatchLog(sites, start_ns, end_ns, thread, site, shapes, shape, given, inside)
+
+    @property
+    def cost_ns(self) -> int:
+        """How long the calls took longer because they were watched, nearly."""
+        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 7)
+        return int((calls[:, 6] - calls[:, 1]).sum())
 
     def _stack(self, site: tuple[int, ...]) -> Stack:
         frames = []
@@ -77,7 +83,7 @@ class DispatchWatch:
         """Wrap one of TensorFlow's dispatch functions; `op_place` is where it is told the op."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
-        shapes, shapes_of, size_of = self._shapes, compat.input_shapes, compat.tensor_bytes
+        shapes, shapes_of, size_of = self._shapes, tensors.input_shapes, tensors.tensor_bytes
         read = self.read
 
         def record(*arguments: Any) -> Any:
@@ -95,7 +101,7 @@ class DispatchWatch:
                 end = clock()
                 shape = shapes.setdefault(shapes_of(arguments, op_place), len(shapes))
                 site = self._site(frame(1))
-                calls.extend((start, end, thread(), site, shape, size_of(given)))
+                calls.extend((start, end, thread(), site, shape, size_of(given), clock()))
 
         return record
 
@@ -131,9 +137,9 @@ class DispatchWatch:
 
 def _kind_of(code: CodeType, module: str) -> str:
     """Say what a frame of this code stands for: a part of the work, else its package."""
-    if compat.is_layer_call(code):
+    if parts.is_layer_call(code):
         return LAYER_CALL
-    return compat.part_of_module(module) or module.partition(".")[0]
+    return parts.part_of_module(module) or module.partition(".")[0]
 
 
 def _inside(site: tuple[int, ...]) -> tuple[tuple[int, ...], str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nbprof.capture import compat
 from nbprof.capture.capture import Model, SessionLog, session_group
+from nbprof.capture.compat import definitions
 
 
 class SessionWatch:
@@ -34,24 +34,24 @@ class SessionWatch:
         """Give a graph, or a function of a graph's library, as a FunctionDef, or None."""
         graph = self._named(name)
         if graph is not None:
-            return compat.graph_as_function(graph)
+            return definitions.graph_as_function(graph)
         if self._library is None:
             self._library = {}
             for graph in self._graphs:
-                self._library.update(compat.functions_of_graph(graph))
+                self._library.update(definitions.functions_of_graph(graph))
         return self._library.get(name)
 
     def stacks(self, name: str) -> bytes | None:
         """Give the GraphDebugInfo of a graph, or None."""
         graph = self._named(name)
-        return None if graph is None else compat.graph_stacks(graph)
+        return None if graph is None else definitions.graph_stacks(graph)
 
     def add_variables(self, model: Model) -> Model:
         """Add the variables of all graphs to a model."""
         variables = list(model.variables)
         arguments = dict(model.arguments)
         for number, graph in enumerate(self._graphs):
-            found = compat.graph_variables(graph)
+            found = definitions.graph_variables(graph)
             numbers = range(len(variables), len(variables) + len(found))
             names = (variable.name for variable in found)
             arguments[session_group(number)] = dict(zip(names, numbers, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.capture import session_group
+from nbprof.capture.compat import hooks
 
 
 @contextmanager
@@ -34,5 +35,5 @@ def steps_told(begin: Callable[[str], Callable[[], None]]) -> Iterator[None]:
         if not getattr(inside, "depth", 0):
             begin(session_group(0))  # nobody tells when it ends
 
-    with compat.watch_calls(enter, leave), compat.watch_sessions(lambda _: None, run_session):
+    with hooks.watch_calls(enter, leave), hooks.watch_sessions(lambda _: None, run_session):
         yield

@@ -11,6 +11,7 @@ from typing import Any
 from nbprof.capture import compat
 from nbprof.capture.budget import Budget
 from nbprof.capture.capture import CALLING_THREAD, Capture, Model
+from nbprof.capture.compat import definitions, hooks, profiler, switches
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.interrupts import held_back
 from nbprof.capture.objects import find_model
@@ -26,6 +27,12 @@ LIGHT = (
     "they read were not recorded, and cheap ops are not counted once they are warm, so run counts "
     "and times are lower bounds"
 )
+WATCHED = (
+    "{took} of the cell's time went into watching {calls:,} calls into TensorFlow; -light does not "
+    "watch them"
+)
+WORTH_TELLING = 0.05
+"""This part of the wall time."""
 MEMORY_LOST = (
     "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
 )
@@ -101,6 +108,7 @@ class Recorder:
         finally:
             self._release()
         self._cost_ns += time.perf_counter_ns() - self._clock - wall_ns
+        self._tell_cost(wall_ns)
         return Capture(
             self._trace,
             self.what,
@@ -109,7 +117,7 @@ class Recorder:
             wall_ns,
             self._cost_ns,
             self._function_def,
-            compat.dataset_functions,
+            definitions.dataset_functions,
             tuple(self._notes),
             self._has_memory,
             self._function_stacks,
@@ -119,6 +127,13 @@ class Recorder:
             self._sessions.log(),
             self._model,
         )
+
+    def _tell_cost(self, wall_ns: int) -> None:
+        """Say what watching eager calls took, where that is a part of the wall time to speak of."""
+        watched_ns = self._watch.cost_ns
+        if watched_ns > WORTH_TELLING * wall_ns:
+            calls = sum(self._watch.counts.values())
+            self._notes.append(WATCHED.format(calls=calls, took=format_seconds(watched_ns)))
 
     def _import_tensorflow(self) -> bool:
         if not compat.installed():
@@ -141,7 +156,7 @@ class Recorder:
         return True
 
     def _start_session(self) -> None:
-        running = compat.running_profiler()
+        running = profiler.running_profiler()
         if running:
             raise NbprofError(_refusal(running))
         try:
@@ -150,23 +165,23 @@ class Recorder:
             self._notes.append(f"no temporary folder ({error}), so the cell ran unprofiled")
             return
         if not self._light:
-            self._has_memory = self._cleanup.enter_context(compat.allocations_recorded())
+            self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
             if not self._has_memory:
                 self._notes.append(MEMORY_LOST)
         folder = self._cleanup.enter_context(made)
         try:
-            self._session = compat.start_session(folder)
-        except compat.AlreadyProfilingError as error:
+            self._session = profiler.start_session(folder)
+        except profiler.AlreadyProfilingError as error:
             raise NbprofError(_refusal("another TensorFlow profiler session")) from error
         self._folder = Path(folder)
         self._how = f"TensorFlow {compat.version()} trace, {self._set_level()}"
         self._cleanup.enter_context(
-            compat.watch_sessions(self._give_way, self._sessions.about_to_run)
+            hooks.watch_sessions(self._give_way, self._sessions.about_to_run)
         )
-        self._kept = self._cleanup.enter_context(compat.keep_functions())
+        self._kept = self._cleanup.enter_context(hooks.keep_functions())
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
-        compat.mark_thread(CALLING_THREAD)
+        profiler.mark_thread(CALLING_THREAD)
         self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
 
     def _set_level(self) -> str:
@@ -174,7 +189,7 @@ class Recorder:
         if self._light:
             self._notes.append(LIGHT)
             return "light"
-        if compat.record_every_run():
+        if switches.record_every_run():
             return "every op run"
         self._notes.append(CHEAP_OPS_LOST)
         return "cheap ops not counted"
@@ -206,7 +221,7 @@ class Recorder:
             self._traced_ns = time.perf_counter_ns() - self._clock
             if why:
                 self._notes.append(why)
-            compat.export_session(session)
+            profiler.export_session(session)
             files = sorted(self._folder.glob("**/*.xplane.pb"))
             if files:
                 self._trace = files[0].read_bytes()
@@ -222,7 +237,7 @@ class Recorder:
     def _release(self) -> None:
         session, self._session = self._session, None
         if session is not None:
-            compat.drop_session(session)
+            profiler.drop_session(session)
         self._cleanup.close()
         with Recorder._lock:
             if Recorder._active is self:
@@ -231,10 +246,10 @@ class Recorder:
     # These are methods, so that whoever may still ask keeps self._kept, the functions, alive.
 
     def _function_def(self, name: str) -> Any:
-        return self._sessions.function_def(name) or compat.function_def(name)
+        return self._sessions.function_def(name) or definitions.function_def(name)
 
     def _function_stacks(self, name: str) -> bytes | None:
-        return self._sessions.stacks(name) or compat.function_stacks(name)
+        return self._sessions.stacks(name) or definitions.function_stacks(name)
 
     def _model(self, functions: Collection[str]) -> Model:
         model = Model()

@@ -307,10 +307,14 @@ class _Rows:
         return len(self.found) - 1
 
     def variables(self) -> dict[int, int]:
-        """Give each variable its row; layers of a model that did not run get theirs, too."""
+        """Give each variable its row; layers of a model that did not run get theirs, too.
+
+        A layer that ran inside a model and on its own, as in its building, has them in the model.
+        """
         model = self._model
         rows: dict[int, int] = {}
-        for chain in [chain for chain, _ in self._of_place if chain]:
+        chains = [chain for chain, _ in self._of_place if chain]
+        for chain in sorted(chains, key=len, reverse=True):
             for inner in self._below(chain):
                 for variable in model.layers[inner[-1]].weights:
                     rows.setdefault(variable, self.number((inner, "")))

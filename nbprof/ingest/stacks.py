@@ -1,5 +1,6 @@
 """Python stacks: where in the user's code a node was made or an eager op was run."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from os import sep
@@ -13,8 +14,14 @@ from nbprof.ingest.wire import FIXED64, LENGTH, VARINT, Buffer, Fields, Spans, s
 RUNNERS = (f"{Path(__file__).parents[1]}{sep}", f"{sep}IPython{sep}core{sep}")
 """Parts of the paths of files that run the user's code: a stack begins after them."""
 
-FRAMEWORKS = ("/tensorflow/", "/keras/", "/site-packages/numpy/")
-"""Parts of the paths of files whose frames are not the user's."""
+FRAMEWORKS = re.compile(
+    r"""[/\\](?:site|dist)-packages[/\\](?:tensorflow|keras|tf_keras|numpy)[/\\]
+    | [/\\]tensorflow[/\\]python[/\\] | [/\\]keras[/\\]src[/\\]  # where they are built or edited
+    | [/\\]lib[/\\]python3\.\d+[/\\](?!(?:site|dist)-packages[/\\])  # Python's own library
+    | ^<frozen\ """,
+    re.VERBOSE,
+)
+"""The paths of files whose frames are not the user's."""
 
 INFO_FILE = 1 << 3 | LENGTH
 INFO_FRAME = 4 << 3 | LENGTH
@@ -103,4 +110,4 @@ def _is_runner(file: str) -> bool:
 @cache
 def is_framework(file: str) -> bool:
     """Tell whether a file is of a library that works for the user's code."""
-    return any(part in file for part in FRAMEWORKS)
+    return FRAMEWORKS.search(file) is not None

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     Addresses = npt.NDArray[np.uintp]
 
-QUICK = (str, bytes, int, float)
-"""Types whose objects surely say their size."""
 SAMPLED = 20_000
 """So many objects are looked at where there is no time for all."""
 

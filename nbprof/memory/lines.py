@@ -104,12 +104,12 @@ class Book:
                 self._settle(frame)
             elif frame.read:
                 self._settle(frame)
+            elif self._known > frame.tally.usage:
+                frame.tally.usage = self._known
             tally = frame.target.tallies[number]
             tally.hits += 1
             frame.tally = tally
-            frame.start = frame.peak = known = self._known
-            if not tally.usage:
-                tally.usage = known
+            frame.start = frame.peak = self._known
             self._began = now
 
         return begin_line

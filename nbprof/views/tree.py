@@ -112,7 +112,8 @@ def _places(tree: Tree, shown: Rows) -> Places:
     for row in np.flatnonzero(~own).tolist():  # a parent stands before its children
         place[row] = place[tree.parent[row]]
     _, group = tree.labels.members
-    counts = group >= 0
+    counts = (group >= 0) & np.append(tree.accounted, False)[np.maximum(group, NONE)]
+    group = np.where(counts, group, NONE)
     return Places(tree.labels.of_event, np.where(counts, place[group], NONE), counts & own[group])
 
 

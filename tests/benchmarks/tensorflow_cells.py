@@ -70,11 +70,11 @@ def tensorflow_trace(body, folder, allocations=True, every_run=True):
     """TensorFlow's own trace of the same cell, written and not read; with nbprof's switches on."""
     import tensorflow as tf
 
-    from nbprof.capture import compat
+    from nbprof.capture.compat import switches
 
-    with compat.allocations_recorded() if allocations else nullcontext():
+    with switches.allocations_recorded() if allocations else nullcontext():
         tf.profiler.experimental.start(folder)
         if every_run:
-            compat.record_every_run()
+            switches.record_every_run()
         body()
         tf.profiler.experimental.stop()

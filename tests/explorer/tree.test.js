@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { childrenOf, markAncestors, placeAmongSiblings, seen, sorted, sortedByText } from "./tree.js";
+import { Dictionary } from "./dictionary.js";
+import { inOrderOf } from "./order.js";
+import { childrenOf, markAncestors, seen, Siblings, sorted } from "./tree.js";
 
 // 0 ─ 1 ─ 2, 3 ; 4
 const parent = Int32Array.of(-1, 0, 1, 1, 0);
@@ -38,15 +40,37 @@ test("what is kept keeps the rows above it", () => {
 
 test("places among siblings count only those that are kept", () => {
   const children = childrenOf(parent);
-  assert.deepEqual(placeAmongSiblings(children, 3, 1, null), [2, 2]);
-  assert.deepEqual(placeAmongSiblings(children, 3, 1, Uint8Array.of(1, 1, 0, 1, 0)), [1, 1]);
+  assert.deepEqual(new Siblings(children, parent, null).of(3), [2, 2]);
+  assert.deepEqual(new Siblings(children, parent, null).of(0), [1, 1]);
+  assert.deepEqual(new Siblings(children, parent, Uint8Array.of(1, 1, 0, 1, 0)).of(3), [1, 1]);
 });
 
-test("texts are sorted by the alphabet, inside each level", () => {
-  const codes = Int32Array.of(0, 1, 2, 3, 4);
-  const strings = ["root", "z", "q", "p", "a"];
-  const up = sortedByText(childrenOf(parent), codes, strings, false);
-  assert.deepEqual([...seen(up, all, null)], [0, 4, 1, 3, 2]);
+test("numbers of all sizes are in order, both ways", () => {
+  const key = [3, -1, NaN, 0, -0, 1e-300, Infinity, -Infinity, 2 ** 53, 0.1, -1e300, 65536, NaN, 3, 2 ** -1074];
+  const rows = key.map((_, row) => row);
+  for (const sign of [1, -1]) {
+    const wanted = rows.toSorted((a, b) => {
+      const [x, y] = [key[a], key[b]];
+      if (x === y || (x !== x && y !== y)) return a - b;
+      return x !== x ? 1 : y !== y ? -1 : x < y ? -sign : sign;
+    });
+    assert.deepEqual([...inOrderOf(key, sign < 0)], wanted);
+  }
+  assert.deepEqual([...inOrderOf([], true)], []);
+});
+
+test("texts are ranked by the alphabet", () => {
+  const { ranks } = new Dictionary(["root", "z", "q", "p", "a", "", "ä"]);
+  assert.deepEqual([...ranks], [4, 5, 3, 2, 1, 0, 6]);
+});
+
+test("a text is found wherever it stands in another, and not across two", () => {
+  const strings = ["MatMul", "", "mul/X", "İstanbul", "ΑΣ", "ΑΣΑ", "a\nb", "bul", "mamamam"];
+  const dictionary = new Dictionary(strings);
+  for (const text of ["mul", "MUL", "l", "x", "bul", "ς", "σ", "ασ", "\n", "a\nb", "mam", "i̇", "İ", "nope", "ulb"]) {
+    const wanted = strings.map((one) => Number(one.toLowerCase().includes(text.toLowerCase())));
+    assert.deepEqual([...dictionary.having(text)], wanted, text);
+  }
 });
 
 test("a hundred thousand rows below each other are no problem", () => {

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { format, parseAmount, share } from "./units.js";
+import { format, grouped, parseAmount, share } from "./units.js";
 
 test("numbers look as Python writes them", () => {
   const texts = JSON.parse(readFileSync("numbers.json", "utf-8"));
   for (const [unit, pairs] of Object.entries(texts)) {
     for (const [value, text] of pairs) assert.equal(format(value, unit), text, `${value} ${unit}`);
   }
+});
+
+test("large counts are read in groups", () => {
+  assert.deepEqual([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
 });
 
 test("what was not recorded is never 0", () => {

@@ -6,16 +6,16 @@ from contextlib import contextmanager
 
 LEFT_BEHIND = """
 import glob, os, tempfile
-from nbprof.capture import compat
+from nbprof.capture.compat import profiler as _profiler, switches as _switches
 from tensorflow.python.client import session as _session
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic
 from tensorflow.python import pywrap_tfe as _pywrap_tfe
 from tensorflow.python.framework import constant_op as _constant_op
 from tensorflow.python.profiler.internal import _pywrap_profiler
 [
-    compat.running_profiler(),
+    _profiler.running_profiler(),
     glob.glob(os.path.join(tempfile.gettempdir(), 'nbprof-*')),
-    compat.allocator_statistics_on(),
+    _switches.allocator_statistics_on(),
     _pywrap_profiler.ProfilerSession.__name__,
     _session.tf_session.TF_NewBufferFromString.__name__,
     _atomic.AtomicFunction.__init__.__name__,

@@ -128,7 +128,7 @@ def test_the_tensor_at_the_peak_is_found_in_the_earlier_cell_that_has_its_line(r
     number = int(run("len(In) - 2").value)
 
     for make in ("keep", "reduce", "noise", "total"):
-        # The pause: see tests/with_tensorflow/test_modes.py, profiled_to_rest.
+        # The pause: an executor may end after it has told Python of the result.
         run(f"%%tfprof -q\nimport time\n\nmade = {make}()\ntime.sleep(0.2)")
         run("largest = nbprof.last().live_at_peak().iloc[0]")
 

@@ -160,6 +160,16 @@ def test_a_syntax_error_is_that_of_the_bare_cell_and_nothing_runs(run):
     assert run("ran").error == "NameError"
 
 
+@pytest.mark.parametrize("line", ["%memit 1 +", "%memit x y z", "%mprun -f len f("])
+def test_a_syntax_error_behind_a_line_magic_shows_no_frames_of_nbprof(run, line):
+    outcome = run(line)
+
+    assert outcome.error in ("SyntaxError", "_IncompleteInputError")
+    assert "nbprof" not in outcome.traceback
+    assert "run_line_magic" not in outcome.traceback
+    assert run("1/0").error == "ZeroDivisionError"
+
+
 def test_a_top_level_await_is_refused_in_a_sentence(run):
     outcome = run("%%memit\nimport asyncio\nawait asyncio.sleep(0)")
 

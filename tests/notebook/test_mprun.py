@@ -119,6 +119,21 @@ def test_what_a_line_calls_is_included_and_recursion_counts_once(run):
     assert found[3][2] / MIB == pytest.approx(160, abs=2)
 
 
+@on_linux
+def test_a_line_that_frees_memory_shows_what_is_held_after_it(run):
+    run(
+        "def work():\n    a = bytearray(60 * 2**20)\n    b = bytearray(40 * 2**20)\n"
+        "    del a\n    for i in range(2):\n        c = bytearray(80 * 2**20)\n        del c\n"
+        "    del b"
+    )
+
+    run("lines = %mprun -o -f work work()")
+
+    usage = eval(run("lines.frame['usage_bytes'].tolist()").value)
+    more = [(size - usage[0]) / MIB for size in usage]
+    assert more == pytest.approx([0, 60, 100, 40, 40, 120, 40, 0], abs=1)
+
+
 def test_generators_methods_decorated_and_partial_functions_are_found(run):
     run(
         "import functools\n"

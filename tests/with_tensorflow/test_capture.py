@@ -9,42 +9,13 @@ import weakref
 
 import numpy as np
 import pytest
+from captured import FORTY_EIGHT_MIB, batches, mlp, node_runs, profiled, runs
 
 import nbprof
 
 pytestmark = pytest.mark.tensorflow
 
 tf = pytest.importorskip("tensorflow")
-
-
-def profiled(body):
-    with nbprof.profile() as run:
-        body()
-    return run.profile
-
-
-def runs(profile):
-    frame = profile.op().frame
-    return dict(zip(frame["name"], frame["run_count"], strict=True))
-
-
-def node_runs(profile):
-    frame = profile.scope().frame.iloc[1:]
-    return {
-        name: count for name, count in zip(frame["name"], frame["run_count"], strict=True) if count
-    }
-
-
-def mlp():
-    model = tf.keras.Sequential(
-        [tf.keras.Input((64,)), tf.keras.layers.Dense(128, "relu"), tf.keras.layers.Dense(10)]
-    )
-    model.compile("sgd", "mse")
-    return model
-
-
-def batches(count, size=32):
-    return np.ones((count * size, 64), "f4"), np.ones((count * size, 10), "f4")
 
 
 def test_seven_eager_matmuls_are_seven_runs():
@@ -266,9 +237,6 @@ def test_an_eager_matmul_asks_for_its_product():
     assert memory_of(profile, "MatMul") == [512 * 512 * 4] * 3
 
 
-FORTY_EIGHT_MIB = 48 * 2**20
-
-
 def test_memory_of_a_large_tensor_is_exact_whether_it_is_kept_or_reduced():
     kept = []
     shape = [FORTY_EIGHT_MIB // 4]
@@ -289,7 +257,7 @@ def test_memory_of_a_large_tensor_is_exact_whether_it_is_kept_or_reduced():
 
 
 def test_where_the_allocator_switch_is_missing_memory_is_not_recorded(monkeypatch):
-    monkeypatch.setattr("nbprof.capture.compat.allocator_statistics_on", lambda: None)
+    monkeypatch.setattr("nbprof.capture.compat.switches.allocator_statistics_on", lambda: None)
 
     profile = profiled(lambda: tf.ones([2]))
 
@@ -373,6 +341,22 @@ def test_a_light_trace_says_what_it_leaves_out():
     assert profile.op().frame["bytes"].isna().all()
     assert "trace, light" in profile.headline
     assert any(note.startswith("-light: memory") for note in profile.notes)
+
+
+def test_what_watching_many_small_ops_took_is_said_and_light_does_not_watch():
+    x = tf.ones([2, 2])
+
+    def body():
+        for _ in range(500):
+            tf.matmul(x, x)
+
+    with nbprof.profile(light=True) as run:
+        body()
+
+    said = [note for note in profiled(body).notes if "watching" in note]
+    assert len(said) == 1
+    assert "of the cell's time went into watching 500 calls into TensorFlow" in said[0]
+    assert not any("watching" in note for note in run.profile.notes)
 
 
 def test_mirrored_replicas_are_seen_to_the_end():
@@ -550,7 +534,7 @@ def test_a_plain_tensorflow_trace_works_after_a_profile(tmp_path):
 
 
 def test_where_the_level_switch_is_missing_counts_are_called_lower_bounds(monkeypatch):
-    monkeypatch.setattr("nbprof.capture.compat._trace_level", lambda: None)
+    monkeypatch.setattr("nbprof.capture.compat.switches._trace_level", lambda: None)
 
     profile = profiled(lambda: tf.ones([2]))
 

@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 import nbprof
-from nbprof.capture import compat
+from nbprof.capture.compat import switches
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -129,10 +129,10 @@ def record(make, folder):
     """Trace a warm cell with every op and allocation recorded."""
     body = make()
     body()
-    with compat.allocations_recorded():
+    with switches.allocations_recorded():
         tf.profiler.experimental.start(str(folder))
         try:
-            compat.record_every_run()
+            switches.record_every_run()
             body()
         finally:
             tf.profiler.experimental.stop()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_capture import batches, mlp, profiled
+from captured import batches, mlp, profiled
 
 from nbprof.ingest.flops import FORMULAS, Run, float_ops
 

@@ -156,6 +156,17 @@ def test_a_layer_called_eagerly_is_found_by_the_call():
     assert found["m/one"][1] >= 6
 
 
+def test_a_model_that_is_built_and_called_in_one_cell_has_its_parameters():
+    with nbprof.profile() as run:
+        layers = [tf.keras.Input((28, 28, 1)), tf.keras.layers.Conv2D(8, 3)]
+        model = tf.keras.Sequential(layers, name="once")
+        model(np.zeros((2, 28, 28, 1), "f4"))
+
+    frame = run.profile.layer(select="params").frame.set_index("name")
+
+    assert frame["total_params"]["once"] == frame["total_params"].iloc[0] == model.count_params()
+
+
 def test_an_eager_training_loop_is_parted_into_layers_backward_pass_and_optimizer():
     model = tf.keras.Sequential(
         [layers.Dense(8, name="one"), layers.Dense(2, name="two")], name="m"

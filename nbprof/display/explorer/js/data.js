@@ -192,10 +192,10 @@ export class Table {
   /**
    * @param {PackedView} packed
    * @param {Payload} payload
-   * @param {string[]} strings
+   * @param {import("./dictionary.js").Dictionary} dictionary
    * @param {Buffers} buffers
    */
-  constructor(packed, { help, columns }, strings, buffers) {
+  constructor(packed, { help, columns }, dictionary, buffers) {
     this.name = packed.name;
     this.doc = help[packed.name];
     this.rows = packed.rows;
@@ -203,10 +203,11 @@ export class Table {
     this.tree = packed.tree ?? false;
     this.short = packed.short;
     this.options = packed.options;
-    this.strings = strings;
-    this.nameCodes = Int32Array.from(numbers(packed.names, buffers));
+    this.dictionary = dictionary;
+    this.strings = dictionary.strings;
+    this.nameCodes = new Int32Array(numbers(packed.names, buffers));
     this.parent = packed.parent
-      ? Int32Array.from(numbers(packed.parent, buffers))
+      ? new Int32Array(numbers(packed.parent, buffers))
       : new Int32Array(packed.rows).fill(-1);
     this.depth = new Int32Array(packed.rows);
     for (let row = 0; row < packed.rows; row++) {
@@ -222,7 +223,7 @@ export class Table {
     this.shape = packed.shape ? numbers(packed.shape, buffers) : null;
     const { places } = packed;
     /** The row of each kind of op runs: -2 - r, where it is in the total of row r only. */
-    this.kindRows = places ? Int32Array.from(numbers(places.row, buffers)) : null;
+    this.kindRows = places ? new Int32Array(numbers(places.row, buffers)) : null;
     /** In how many steps the node of each kind ran. */
     this.kindSteps = places?.steps ? numbers(places.steps, buffers) : null;
   }

@@ -53,6 +53,29 @@ export function ownKeys(classes, ...inside) {
   return made;
 }
 
+/** Milliseconds, in which a frame is on the screen and the next key may have come. */
+const SHOWN = 20;
+/** After so many, what waits for a frame is done without: a tab may be out of sight. */
+const NO_FRAME = 250;
+
+/**
+ * @param {() => void} act
+ * @returns {() => void} asks that it be done, once, when the next frame has been painted
+ */
+export function afterPaint(act) {
+  let asked = false;
+  const done = () => {
+    if (asked) act();
+    asked = false;
+  };
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => setTimeout(done, SHOWN));
+    setTimeout(done, NO_FRAME);
+  };
+}
+
 let made = 0;
 
 /** @returns {string} an id that no other explorer on the page has */

@@ -32,7 +32,7 @@ export function mount(host, payload, buffers, told = () => {}, ask = null) {
   const explorer = new Explorer(new Data(payload, buffers), told, ask);
   const before = host.offsetHeight;
   host.replaceChildren(explorer.element);
-  explorer.table.setWidths();
+  explorer.table.measure();
   explorer.table.grow(before - host.offsetHeight);
   host.dataset.nbprof = "explorer";
   return explorer;

@@ -80,8 +80,9 @@ export function byFamily({ types, strings, count }) {
 export function byText(kinds, codes) {
   /** @type {Map<number, number>} */
   const time = new Map();
-  for (let kind = 0; kind < kinds.count; kind++) {
-    time.set(codes[kind], (time.get(codes[kind]) ?? 0) + kinds.all.ns[kind]);
+  const { ns } = kinds.all;
+  for (let kind = 0; kind < codes.length; kind++) {
+    time.set(codes[kind], (time.get(codes[kind]) ?? 0) + ns[kind]);
   }
   const order = [...time].sort((a, b) => b[1] - a[1]).map(([code]) => code);
   const places = new Map(order.map((code, at) => [code, Math.min(at, FAMILIES.length)]));
@@ -109,11 +110,12 @@ export function mostOf(table, kinds, { of, categories }) {
   const all = new Float64Array(table.rows);
   /** @type {(Float64Array | undefined)[]} */
   const times = [];
+  const { ns } = kinds.all;
   for (let kind = 0; kind < rows.length; kind++) {
     const row = rows[kind] < -1 ? -2 - rows[kind] : rows[kind];
     const time = (times[of[kind]] ??= new Float64Array(table.rows));
     // What took no time at all still is what it is.
-    if (row >= 0) time[row] += kinds.all.ns[kind] + 1e-3;
+    if (row >= 0) time[row] += ns[kind] + 1e-3;
   }
   times.forEach((time, category) => {
     if (!time) return;

@@ -67,7 +67,7 @@ export class Flame {
     this.canvas.close();
   }
 
-  /** @param {ViewState} state */
+  /** @param {ViewState} state that is to be drawn */
   show(state) {
     const { table } = state;
     const same = this.state === state;
@@ -90,7 +90,6 @@ export class Flame {
     const names = [...new Set(usable.map(({ name }) => name))];
     this.colour.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
     if (names.includes(this.wanted)) this.colour.value = this.wanted;
-    this.draw();
   }
 
   /** @returns {Column | undefined} */

@@ -30,24 +30,38 @@ export class Kinds {
    */
   constructor(packed, strings, buffers) {
     this.strings = strings;
-    this.names = numbers(packed.names, buffers);
-    this.types = numbers(packed.types, buffers);
-    this.devices = numbers(packed.devices, buffers);
-    this.runs = numbers(packed.runs, buffers);
-    this.accelerator = numbers(packed.accelerator, buffers);
-    /** @type {Amounts} */
-    this.all = { events: numbers(packed.events, buffers), ns: numbers(packed.ns, buffers) };
-    /** @type {Map<string, Float64Array>} what one run of each kind has */
-    this.each = new Map();
-    for (const [name, one] of Object.entries(packed.metrics)) {
-      this.each.set(name, numbers(one, buffers));
-    }
+    this.packed = packed;
+    /** @type {Map<Packed, Float64Array>} */
+    this.known = new Map();
+    /** @type {(one: Packed) => Float64Array} reads numbers when they are first looked at */
+    this.read = (one) => {
+      const found = this.known.get(one) ?? numbers(one, buffers);
+      this.known.set(one, found);
+      return found;
+    };
     /** @type {WeakMap<Table, boolean>} */
     this.checked = new WeakMap();
   }
 
   get count() {
-    return this.names.length;
+    return this.types.length;
+  }
+
+  get names() {
+    return this.read(this.packed.names);
+  }
+
+  get types() {
+    return this.read(this.packed.types);
+  }
+
+  get devices() {
+    return this.read(this.packed.devices);
+  }
+
+  /** @returns {Amounts} of all the time */
+  get all() {
+    return { events: this.read(this.packed.events), ns: this.read(this.packed.ns) };
   }
 
   /** @param {number} kind */
@@ -67,9 +81,12 @@ export class Kinds {
    * @returns {((kind: number) => number) | null}
    */
   amountOf(metric, { events, ns }) {
-    const { runs, accelerator } = this;
-    const each = this.each.get(metric);
-    if (each) return (kind) => each[kind] * events[kind];
+    const { packed } = this;
+    if (packed.metrics[metric]) {
+      const each = this.read(packed.metrics[metric]);
+      return (kind) => each[kind] * events[kind];
+    }
+    const [runs, accelerator] = [this.read(packed.runs), this.read(packed.accelerator)];
     if (metric === "micros") return (kind) => ns[kind] / 1e3;
     if (metric === "accelerator_micros") return (kind) => (accelerator[kind] ? ns[kind] / 1e3 : 0);
     if (metric === "cpu_micros") return (kind) => (accelerator[kind] ? 0 : ns[kind] / 1e3);
@@ -88,7 +105,8 @@ export class Kinds {
     const steps = perStep ? table.kindSteps : null;
     if (!rows || (perStep && !steps)) return null;
     const there = new Uint8Array(table.rows);
-    for (let kind = 0; kind < rows.length; kind++) if (amounts.events[kind]) there[rowOf(rows[kind])] = 1;
+    const { events } = amounts;
+    for (let kind = 0; kind < rows.length; kind++) if (events[kind]) there[rowOf(rows[kind])] = 1;
     /** @type {Map<string, Added | null>} */
     const known = new Map();
     /** @type {(metric: string) => Added | null} */
@@ -115,8 +133,9 @@ export class Kinds {
     const amount = this.amountOf(metric, amounts);
     if (!amount) return null;
     const adding = new Adding(table);
+    const { events } = amounts;
     for (let kind = 0; kind < rows.length; kind++) {
-      if (amounts.events[kind]) adding.add(rows[kind], amount(kind) / (steps ? steps[kind] : 1));
+      if (events[kind]) adding.add(rows[kind], steps ? amount(kind) / steps[kind] : amount(kind));
     }
     return adding.added();
   }

@@ -1,6 +1,6 @@
 /** The parts of an explorer, linked: what is done in one is seen in the others. */
 
-import { button, element, ownKeys } from "./dom.js";
+import { afterPaint, button, element, ownKeys } from "./dom.js";
 import { Flame } from "./flame.js";
 import { showSums } from "./kinds.js";
 import { Source } from "./source.js";
@@ -23,8 +23,8 @@ import { ViewState } from "./view_state.js";
  * @typedef {{element: HTMLElement, draw: () => void}} Panel
  */
 
-/** Milliseconds, in which the table is painted: the flame comes behind it. */
-const SOON = 20;
+/** Milliseconds, after which nobody waits for anything else. */
+const QUIET = 200;
 
 export class Explorer {
   /**
@@ -42,7 +42,16 @@ export class Explorer {
     this.perStep = false;
     this.told = told;
     this.place = data.first;
-    this.drawing = 0;
+    this.closed = false;
+    /** Whether the one who listens does not know yet what was done. */
+    this.untold = false;
+    /** The table is seen before the others follow it. */
+    this.follow = afterPaint(() => {
+      if (this.closed) return;
+      this.flame.draw();
+      this.light();
+      if (this.untold) this.tell();
+    });
     /** @type {(ViewState | undefined)[]} */
     this.states = [];
     this.table = new TreeTable((change) => this.changed(change), {
@@ -85,7 +94,10 @@ export class Explorer {
       ...(data.complete ? [element("p", { class: "nbx-line nbx-note" }, data.complete)] : []),
     );
     this.element.addEventListener("keydown", (event) => this.key(event));
-    this.show(data.first);
+    this.bring(data.first);
+    // The first search, and the first stretch of time, are to be as fast as the others.
+    setTimeout(() => data.dictionary.prepare(), QUIET);
+    setTimeout(() => this.closed || data.kinds?.addUpTo(this.state.table), 2 * QUIET);
   }
 
   /** @returns {ViewState} */
@@ -217,8 +229,14 @@ export class Explorer {
     return lit;
   }
 
-  /** @param {number} place */
+  /** @param {number} place of a view */
   show(place) {
+    this.bring(place);
+    this.follow();
+  }
+
+  /** @param {number} place of a view, whose table is shown before all else */
+  bring(place) {
     this.place = place;
     this.applyNumbers();
     this.table.show(this.state);
@@ -239,21 +257,19 @@ export class Explorer {
   }
 
   rowsChanged() {
-    this.table.grid.scrollTop = 0;
+    this.table.scrollTo(0);
     this.table.refreshRows();
     this.toolbar.tell(this.state);
-    clearTimeout(this.drawing);
-    this.drawing = window.setTimeout(() => this.flame.draw(), SOON);
-    this.tell();
+    this.changed("rows");
   }
 
   /** @param {import("./table.js").Change} change */
   changed(change) {
     if (change === "selection") {
       this.toolbar.tell(this.state);
-      this.flame.draw();
-    }
-    this.tell();
+      this.tell();
+    } else this.untold = true;
+    this.follow();
   }
 
   /** @param {number} row chosen in the flame */
@@ -262,12 +278,17 @@ export class Explorer {
     this.changed("selection");
   }
 
-  tell() {
-    const { frameRows } = this.state.table;
+  /** Show in the timeline and in the source what is selected. */
+  light() {
     const { lit, source } = this;
     this.timeline?.light(lit);
     if (source?.table === this.state.table) source.mark(this.state.selected, null);
     else source?.mark(new Set(), lit);
+  }
+
+  tell() {
+    this.untold = false;
+    const { frameRows } = this.state.table;
     const rows = [...this.state.selected].sort((a, b) => a - b);
     this.told({
       view: this.place,
@@ -324,6 +345,7 @@ export class Explorer {
   }
 
   close() {
+    this.closed = true;
     this.table.close();
     this.flame.close();
     this.timeline?.close();

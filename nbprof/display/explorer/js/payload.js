@@ -1,6 +1,7 @@
 /** Everything one explorer shows: the tables of its views, the kinds of op runs, the timeline. */
 
 import { numbers, Table, textsOf } from "./data.js";
+import { Dictionary } from "./dictionary.js";
 import { Kinds } from "./kinds.js";
 import { Events } from "./timeline_data.js";
 
@@ -21,6 +22,7 @@ export class Data {
     this.help = payload.help;
     this.views = payload.views;
     this.strings = textsOf(payload.strings, numbers(payload.alike, buffers));
+    this.dictionary = new Dictionary(this.strings);
     this.kinds = payload.kinds && new Kinds(payload.kinds, this.strings, buffers);
     const { timeline, views, cells } = payload;
     const texts = cells && numbers(cells.texts, buffers);
@@ -34,7 +36,7 @@ export class Data {
     /** @type {(Table | undefined)[]} */
     this.tables = [];
     /** @type {(place: number) => Table} */
-    this.read = (place) => new Table(views[place], payload, this.strings, buffers);
+    this.read = (place) => new Table(views[place], payload, this.dictionary, buffers);
   }
 
   /**

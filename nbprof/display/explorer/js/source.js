@@ -132,6 +132,7 @@ export class Source {
 
   /** Write what each line cost, in the stretch of time that is chosen. */
   draw() {
+    if (this.element.hidden) return;
     this.lines.forEach((line, at) => {
       if (!line.rows.length) return;
       this.columns.forEach((column, place) => {

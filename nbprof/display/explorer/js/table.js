@@ -1,7 +1,7 @@
 /** The tree-table: only the rows in sight are elements; one tab stop, arrows inside. */
 
 import { element, newId, setAttributes } from "./dom.js";
-import { format, share } from "./units.js";
+import { fillSlot, newSlot, ROW_HEIGHT } from "./table_rows.js";
 import { NAME } from "./view_state.js";
 import { gridKey, HEADER } from "./table_keys.js";
 
@@ -9,11 +9,9 @@ import { gridKey, HEADER } from "./table_keys.js";
 /** @typedef {import("./data.js").Column} Column */
 /**
  * @typedef {"rows" | "columns" | "selection" | "sort"} Change
- * @typedef {{row: HTMLElement, cells: HTMLElement[], name: NameParts}} Slot
- * @typedef {{toggle: HTMLElement, text: HTMLElement, beside: HTMLElement}} NameParts
+ * @typedef {import("./table_rows.js").Slot} Slot
  */
 
-export const ROW_HEIGHT = 24;
 const HEAD_HEIGHT = 40;
 const MOST_IN_SIGHT = 18;
 export const MOST_ROWS_TALL = 600000;
@@ -43,18 +41,41 @@ export class TreeTable {
     this.anchor = 0;
     /** @type {ViewState | null} */
     this.shown = null;
-    this.grid.addEventListener("scroll", () => this.draw(), { passive: true });
+    /** Where it is scrolled to and how large it is: to ask while it is drawn would take long. */
+    this.sight = { top: 0, left: 0, width: 0, height: 0 };
+    this.grid.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.grid.addEventListener("keydown", (event) => gridKey(this, event));
-    this.grid.addEventListener("focus", () => this.draw());
-    this.grid.addEventListener("blur", () => this.draw());
     this.body.addEventListener("click", (event) => this.click(event));
     this.body.addEventListener("dblclick", (event) => this.toggle(this.placeOf(event)));
-    this.observer = new ResizeObserver(() => this.draw());
+    this.observer = new ResizeObserver(() => this.measure());
     this.observer.observe(this.grid);
   }
 
   close() {
     this.observer.disconnect();
+  }
+
+  scrolled() {
+    const { scrollTop, scrollLeft } = this.grid;
+    const moved = scrollTop !== this.sight.top;
+    Object.assign(this.sight, { top: scrollTop, left: scrollLeft });
+    if (moved) this.draw();
+  }
+
+  /** Take the size that the table has now. */
+  measure() {
+    const { clientWidth: width, clientHeight: height } = this.grid;
+    const before = this.sight;
+    this.sight = { ...before, width, height };
+    if (!this.shown) return;
+    if (width !== before.width) this.setWidths();
+    if (height !== before.height) this.draw();
+  }
+
+  /** @param {number} top */
+  scrollTo(top) {
+    if (top === this.sight.top) return;
+    this.grid.scrollTop = this.sight.top = top;
   }
 
   /** @returns {ViewState} */
@@ -72,7 +93,7 @@ export class TreeTable {
   show(state) {
     this.shown = state;
     this.active = { place: 0, column: 0 };
-    this.grid.scrollTop = 0;
+    this.scrollTo(0);
     setAttributes(this.grid, {
       role: state.table.tree ? "treegrid" : "grid",
       "aria-label": `${state.table.name} view`,
@@ -95,7 +116,7 @@ export class TreeTable {
     if (more <= 0) return;
     const floor = Math.min(this.grid.offsetHeight + more, MOST_IN_SIGHT * ROW_HEIGHT);
     this.grid.style.setProperty("--floor", `${floor}px`);
-    this.draw();
+    this.measure();
   }
 
   /** Draw again after rows were opened, sorted or filtered. */
@@ -110,6 +131,9 @@ export class TreeTable {
       "aria-colcount": this.columns.length + 1,
     });
     this.active.place = Math.min(this.active.place, rows.length - 1);
+    // Where rows have gone, the browser may have scrolled.
+    const lowest = Math.max(0, height + HEAD_HEIGHT - this.sight.height);
+    if (this.sight.top > lowest) this.sight.top = this.grid.scrollTop;
     this.draw();
   }
 
@@ -138,7 +162,7 @@ export class TreeTable {
   /** @param {string} key */
   widthOf(key) {
     const column = this.state.table.column(key);
-    const narrow = this.grid.clientWidth > 0 && this.grid.clientWidth < 500;
+    const narrow = this.sight.width > 0 && this.sight.width < 500;
     const usual = column
       ? WIDTHS[column.role === "label" ? "label" : column.whole ? column.role : "count"]
       : WIDTHS.name * (narrow ? 0.75 : 1);
@@ -208,90 +232,19 @@ export class TreeTable {
 
   draw() {
     if (!this.shown) return;
-    const { rows } = this.state;
-    const first = Math.max(0, Math.floor(this.grid.scrollTop / ROW_HEIGHT) - 1);
-    const height = this.grid.clientHeight || MOST_IN_SIGHT * ROW_HEIGHT;
-    const count = Math.min(rows.length - first, Math.ceil(height / ROW_HEIGHT) + 2);
-    while (this.pool.length < count) this.pool.push(this.newSlot());
+    const { state, columns, sight } = this;
+    const first = Math.max(0, Math.floor(sight.top / ROW_HEIGHT) - 1);
+    const height = sight.height || MOST_IN_SIGHT * ROW_HEIGHT;
+    const count = Math.min(state.rows.length - first, Math.ceil(height / ROW_HEIGHT) + 2);
+    while (this.pool.length < count) {
+      this.pool.push(newSlot(columns));
+      this.body.append(this.pool[this.pool.length - 1].row);
+    }
     this.pool.forEach((slot, place) => {
       slot.row.hidden = place >= count;
-      if (place < count) this.fill(slot, first + place);
+      if (place < count) fillSlot(slot, first + place, state, columns, this.id);
     });
     this.markActive();
-  }
-
-  /** @returns {Slot} */
-  newSlot() {
-    const name = {
-      toggle: element("span", { class: "nbx-toggle", "aria-hidden": "true" }),
-      text: element("span", { class: "nbx-name" }),
-      beside: element("small", {}),
-    };
-    const first = element("div", { role: "rowheader", "aria-colindex": 1 });
-    first.append(name.toggle, name.text, name.beside);
-    const cells = this.columns.map((column, place) => {
-      const cell = element("div", { role: "gridcell", "aria-colindex": place + 2 });
-      if (!column.metric) cell.className = "nbx-label";
-      else if (!column.whole) cell.className = "nbx-plain";
-      cell.append(element("span"), element("small"));
-      return cell;
-    });
-    const row = element("div", { class: "nbx-row", role: "row" }, first, ...cells);
-    this.body.append(row);
-    return { row, cells: [first, ...cells], name };
-  }
-
-  /**
-   * @param {Slot} slot
-   * @param {number} place
-   */
-  fill(slot, place) {
-    const { state } = this;
-    const { table } = state;
-    const row = state.rows[place];
-    const selected = state.selected.has(row);
-    slot.row.style.top = `${place * ROW_HEIGHT}px`;
-    slot.row.dataset.place = String(place);
-    setAttributes(slot.row, { "aria-rowindex": place + 2, "aria-selected": selected });
-    const folds = state.hasChildren(row);
-    if (table.tree) {
-      const [among, size] = state.siblings(row);
-      setAttributes(slot.row, {
-        "aria-level": table.depth[row] + 1,
-        "aria-posinset": among,
-        "aria-setsize": size,
-        "aria-expanded": folds ? state.isOpen(row) : null,
-      });
-    }
-    slot.row.classList.toggle("nbx-match", state.matching !== null && state.matching[row] === 1);
-    const { toggle, text, beside } = slot.name;
-    toggle.textContent = folds ? (state.isOpen(row) ? "▾" : "▸") : "";
-    toggle.style.marginInlineStart = `${table.depth[row]}em`;
-    toggle.hidden = !table.tree;
-    text.textContent = table.shortName(row);
-    beside.textContent = table.beside(row);
-    slot.cells[0].title = table.nameOf(row);
-    slot.cells.forEach((cell, column) => (cell.id = `${this.id}-${place}-${column}`));
-    this.columns.forEach((column, at) => this.fillCell(slot.cells[at + 1], column, row));
-  }
-
-  /**
-   * @param {HTMLElement} cell
-   * @param {Column} column
-   * @param {number} row
-   */
-  fillCell(cell, column, row) {
-    const value = column.values[row];
-    const [number, percent] = /** @type {[HTMLElement, HTMLElement]} */ ([...cell.children]);
-    if (!column.metric) {
-      number.textContent = cell.title = this.state.table.strings[value];
-      return;
-    }
-    const none = column.role === "self" && this.state.table.parent[row] < 0 && this.state.table.tree;
-    number.textContent = none ? "--" : format(value, column.unit);
-    percent.textContent = none ? "" : share(value, column.whole);
-    const width = column.whole && value > 0 ? (100 * value) / column.whole : 0;
-    cell.style.setProperty("--share", `${width.toFixed(2)}%`);
   }
 
   markActive() {
@@ -315,13 +268,13 @@ export class TreeTable {
       column: Math.max(0, Math.min(column, this.columns.length)),
     };
     const top = this.active.place * ROW_HEIGHT;
-    const room = this.grid.clientHeight - HEAD_HEIGHT - ROW_HEIGHT;
-    if (top < this.grid.scrollTop) this.grid.scrollTop = Math.max(0, top);
-    else if (top > this.grid.scrollTop + room) this.grid.scrollTop = top - room;
+    const room = this.sight.height - HEAD_HEIGHT - ROW_HEIGHT;
+    if (top < this.sight.top) this.scrollTo(Math.max(0, top));
+    else if (top > this.sight.top + room) this.scrollTo(top - room);
     this.draw();
     const cell = this.grid.querySelector(".nbx-active");
     if (this.active.column) cell?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    else this.grid.scrollLeft = 0;
+    else if (this.sight.left) this.grid.scrollLeft = this.sight.left = 0;
   }
 
   /** @param {Event} event */

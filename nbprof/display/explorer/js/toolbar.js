@@ -2,7 +2,8 @@
 
 import { button, element, newId } from "./dom.js";
 import { MOST_ROWS_TALL } from "./table.js";
-import { parseAmount } from "./units.js";
+import { grouped, parseAmount } from "./units.js";
+import { countOf } from "./view_state.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
 /** @typedef {import("./payload.js").Data} Data */
@@ -131,16 +132,15 @@ export class Toolbar {
   /** @param {ViewState} state */
   tell(state) {
     const { table } = state;
-    const rows = table.rows.toLocaleString("en");
-    const of = table.of > table.rows ? ` (of ${table.of.toLocaleString("en")})` : "";
+    const rows = grouped(table.rows);
+    const of = table.of > table.rows ? ` (of ${grouped(table.of)})` : "";
     if (state.matching) {
-      this.status.textContent = `${state.found.toLocaleString("en")} of ${rows} rows match`;
+      this.status.textContent = `${grouped(state.found)} of ${rows} rows match`;
     } else if (state.kept) {
-      const kept = state.kept.reduce((sum, one) => sum + one, 0).toLocaleString("en");
-      this.status.textContent = `${kept} of ${rows} rows`;
+      this.status.textContent = `${grouped(countOf(state.kept))} of ${rows} rows`;
     } else this.status.textContent = `${rows} row${table.rows === 1 ? "" : "s"}${of}`;
     if (state.rows.length > MOST_ROWS_TALL) {
-      this.status.append(`, the first ${MOST_ROWS_TALL.toLocaleString("en")} can be scrolled to`);
+      this.status.append(`, the first ${grouped(MOST_ROWS_TALL)} can be scrolled to`);
     }
     if (state.selected.size) this.status.append(`, ${state.selected.size} selected`);
   }

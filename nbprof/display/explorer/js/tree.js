@@ -1,5 +1,7 @@
 /** The tree as arrays: children by parent, their order, which rows are kept, which are seen. */
 
+import { inOrderOf } from "./order.js";
+
 /**
  * @typedef {{start: Int32Array, list: Int32Array}} Children
  * The children of row r are list[start[r + 1]] to list[start[r + 2] - 1]; those without a parent
@@ -22,53 +24,22 @@ export function childrenOf(parent) {
 }
 
 /**
- * Sort the children of every row.
- * @param {Children} children
- * @param {(a: number, b: number) => number} compare
- * @returns {Children}
- */
-export function sortedWith({ start, list: before }, compare) {
-  const list = before.slice();
-  for (let place = 0; place < start.length - 1; place++) {
-    const end = start[place + 1];
-    if (end - start[place] > 1) list.subarray(start[place], end).sort(compare);
-  }
-  return { start, list };
-}
-
-/**
- * Sort by numbers; what is not known comes last, equal ones keep their order.
+ * Sort the children of every row by numbers; what is not known comes last, equal ones keep their order.
  * @param {Children} children
  * @param {ArrayLike<number>} key
  * @param {boolean} descending
  * @returns {Children}
  */
-export function sorted(children, key, descending) {
-  const sign = descending ? -1 : 1;
-  return sortedWith(children, (a, b) => {
-    const x = key[a];
-    const y = key[b];
-    if (x === y) return a - b;
-    if (x !== x) return y !== y ? a - b : 1;
-    return y !== y ? -1 : sign * (x - y);
-  });
-}
-
-/**
- * Sort by texts, in the order of the alphabet.
- * @param {Children} children
- * @param {ArrayLike<number>} codes
- * @param {string[]} strings
- * @param {boolean} descending
- * @returns {Children}
- */
-export function sortedByText(children, codes, strings, descending) {
-  const sign = descending ? -1 : 1;
-  return sortedWith(children, (a, b) => {
-    const x = strings[codes[a]];
-    const y = strings[codes[b]];
-    return x === y ? a - b : x < y ? -sign : sign;
-  });
+export function sorted({ start, list: before }, key, descending) {
+  const placeAbove = new Int32Array(before.length);
+  for (let place = 0; place < start.length - 1; place++) {
+    for (let at = start[place]; at < start[place + 1]; at++) placeAbove[before[at]] = place;
+  }
+  const next = start.slice();
+  const list = new Int32Array(before.length);
+  const rows = inOrderOf(key, descending);
+  for (let at = 0; at < rows.length; at++) list[next[placeAbove[rows[at]]]++] = rows[at];
+  return { start, list };
 }
 
 /**
@@ -114,27 +85,43 @@ export function seen({ start, list }, open, kept) {
   return rows.subarray(0, count);
 }
 
-/**
- * Give the place of a row among its kept siblings, from 1, and how many there are.
- * @param {Children} children
- * @param {number} row
- * @param {number} parent
- * @param {Uint8Array | null} kept
- * @returns {[number, number]}
- */
-export function placeAmongSiblings({ start, list }, row, parent, kept) {
-  const first = start[parent + 1];
-  const end = start[parent + 2];
-  if (!kept) {
-    const found = list.subarray(first, end).indexOf(row);
-    return [found + 1, end - first];
+/** The places of rows among their kept siblings, counted for all that are below a row at once. */
+export class Siblings {
+  /**
+   * @param {Children} children
+   * @param {Int32Array} parent
+   * @param {Uint8Array | null} kept
+   */
+  constructor(children, parent, kept) {
+    this.children = children;
+    this.parent = parent;
+    this.kept = kept;
+    this.places = new Int32Array(parent.length);
+    /** @type {Map<number, number>} */
+    this.sizes = new Map();
   }
-  let place = 0;
-  let size = 0;
-  for (let i = first; i < end; i++) {
-    if (!kept[list[i]]) continue;
-    size++;
-    if (list[i] === row) place = size;
+
+  /**
+   * Give the place of a row, from 1, and how many siblings there are.
+   * @param {number} row
+   * @returns {[number, number]}
+   */
+  of(row) {
+    const { places, sizes } = this;
+    const above = this.parent[row];
+    const size = sizes.get(above) ?? this.count(above);
+    sizes.set(above, size);
+    return [places[row], size];
   }
-  return [place, size];
+
+  /** @param {number} above */
+  count(above) {
+    const { kept, places } = this;
+    const { start, list } = this.children;
+    let size = 0;
+    for (let at = start[above + 1]; at < start[above + 2]; at++) {
+      if (!kept || kept[list[at]]) places[list[at]] = ++size;
+    }
+    return size;
+  }
 }

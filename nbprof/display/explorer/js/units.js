@@ -31,6 +31,14 @@ function formatCount(count) {
   return count < 1e9 ? `${fixed(count / 1e6)}m` : `${fixed(count / 1e9)}b`;
 }
 
+/**
+ * Write a whole number with commas.
+ * @param {number} count
+ */
+export function grouped(count) {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
 /** @type {Record<string, (value: number) => string>} */
 const FORMATS = { micros: formatMicros, bytes: formatBytes, count: formatCount };
 

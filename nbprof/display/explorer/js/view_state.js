@@ -1,7 +1,6 @@
 /** What a user has done to one view: order, filters, open rows, shown columns, selection. */
 
-import { childrenOf, markAncestors, placeAmongSiblings, seen } from "./tree.js";
-import { sorted, sortedByText } from "./tree.js";
+import { childrenOf, markAncestors, seen, Siblings, sorted } from "./tree.js";
 
 export const NAME = "name";
 const HOT = 0.5;
@@ -38,6 +37,8 @@ export class ViewState {
     this.selected = new Set();
     /** @type {Int32Array} */
     this.rows = new Int32Array(0);
+    /** @type {Siblings | null} */
+    this.places = null;
     this.openHotPath();
     this.refresh();
   }
@@ -84,6 +85,7 @@ export class ViewState {
   }
 
   refresh() {
+    this.places = null;
     this.rows = seen(this.order, this.unfolded ?? this.open, this.kept);
   }
 
@@ -124,7 +126,11 @@ export class ViewState {
     const { table, children } = this;
     const column = key === NAME ? null : table.column(key);
     if (column?.metric) return sorted(children, column.values, descending);
-    return sortedByText(children, column?.values ?? table.nameCodes, table.strings, descending);
+    const codes = column?.values ?? table.nameCodes;
+    const { ranks } = table.dictionary;
+    const places = new Int32Array(codes.length);
+    for (let row = 0; row < places.length; row++) places[row] = ranks[codes[row]];
+    return sorted(children, places, descending);
   }
 
   /**
@@ -200,24 +206,32 @@ export class ViewState {
    */
   match(pattern) {
     const { table, search } = this;
-    const wanted = search.toLowerCase();
-    /** @type {Int8Array} */
-    const known = new Int8Array(table.strings.length).fill(-1);
+    const known = pattern ? this.fitting(pattern) : table.dictionary.having(search);
     const matching = new Uint8Array(table.rows);
-    for (let row = 0; row < table.rows; row++) {
-      const code = table.nameCodes[row];
-      if (known[code] < 0) {
-        const name = table.strings[code];
-        known[code] = Number(pattern ? pattern.test(name) : name.toLowerCase().includes(wanted));
-      }
-      matching[row] = known[code];
-    }
+    for (let row = 0; row < table.rows; row++) matching[row] = known[table.nameCodes[row]];
     return matching;
+  }
+
+  /**
+   * @param {RegExp} pattern
+   * @returns {Uint8Array} of the texts that are names in this view, which fit
+   */
+  fitting(pattern) {
+    const { nameCodes, strings } = this.table;
+    const looked = new Uint8Array(strings.length);
+    const fits = new Uint8Array(strings.length);
+    for (let row = 0; row < nameCodes.length; row++) {
+      const code = nameCodes[row];
+      if (looked[code]) continue;
+      looked[code] = 1;
+      fits[code] = Number(pattern.test(strings[code]));
+    }
+    return fits;
   }
 
   /** @returns {number} how many rows match the search */
   get found() {
-    return this.matching ? this.matching.reduce((sum, one) => sum + one, 0) : this.table.rows;
+    return this.matching ? countOf(this.matching) : this.table.rows;
   }
 
   /** @param {number} row */
@@ -274,6 +288,17 @@ export class ViewState {
    * @returns {[number, number]}
    */
   siblings(row) {
-    return placeAmongSiblings(this.order, row, this.table.parent[row], this.kept);
+    this.places ??= new Siblings(this.order, this.table.parent, this.kept);
+    return this.places.of(row);
   }
+}
+
+/**
+ * @param {Uint8Array} marked
+ * @returns {number} how many are
+ */
+export function countOf(marked) {
+  let count = 0;
+  for (let row = 0; row < marked.length; row++) count += marked[row];
+  return count;
 }

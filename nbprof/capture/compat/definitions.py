@@ -1,0 +1,119 @@
+"""What TensorFlow knows of functions and of v1 graphs: their nodes, stacks and variables."""
+
+from functools import cache
+from typing import Any
+
+from nbprof.capture.capture import Variable
+
+VARIABLE_OPS = frozenset(("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp"))
+
+
+def function_def(name: str) -> Any:
+    """Give the FunctionDef of a function the runtime knows, or None."""
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import errors
+
+    if not _has_context():
+        return None
+    try:
+        return context.context().get_function_def(name)
+    except errors.NotFoundError:
+        return None
+
+
+@cache
+def function_size(name: str) -> int:
+    """Count the nodes of a function and of those it calls."""
+    message = function_def(name)
+    if message is None:
+        return 1
+    called = (
+        function.name
+        for node in message.node_def
+        for value in node.attr.values()
+        for function in (value.func, *value.list.func)
+        if function.name and function.name != name
+    )
+    return len(message.node_def) + sum(map(function_size, called))
+
+
+def function_stacks(name: str) -> bytes | None:
+    """Give the GraphDebugInfo of a function, the Python stacks that made its nodes, or None."""
+    from tensorflow.python import pywrap_tfe
+    from tensorflow.python.client import pywrap_tf_session
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import c_api_util, errors
+
+    if not _has_context():
+        return None
+    try:
+        with c_api_util.tf_buffer() as buffer:
+            pywrap_tfe.TFE_ContextGetGraphDebugInfo(context.context()._handle, name, buffer)
+            return bytes(pywrap_tf_session.TF_GetBuffer(buffer))
+    except errors.NotFoundError:
+        return None
+
+
+def dataset_functions() -> list[str]:
+    """List the functions that tf.data made of the user's."""
+    from tensorflow.python.eager import context
+
+    if not _has_context():
+        return []
+    names = context.context().list_function_names()
+    return sorted(name for name in names if name.startswith("__inference_Dataset_"))
+
+
+def graph_as_function(graph: Any) -> Any:
+    """Give the nodes of a v1 graph as a FunctionDef whose arguments are its variables."""
+    from tensorflow.core.framework.function_pb2 import FunctionDef
+
+    function = FunctionDef(node_def=graph.as_graph_def().node)
+    for node in function.node_def:
+        if node.op in VARIABLE_OPS:
+            function.signature.input_arg.add(name=node.name)
+    return function
+
+
+def functions_of_graph(graph: Any) -> dict[str, Any]:
+    """Give the FunctionDefs in the library of a v1 graph, by name."""
+    return {function.signature.name: function for function in graph.as_graph_def().library.function}
+
+
+def graph_stacks(graph: Any) -> bytes:
+    """Give the GraphDebugInfo of a v1 graph."""
+    from tensorflow.python.util import tf_stack
+
+    builder = tf_stack.GraphDebugInfoBuilder()
+    for operation in graph.get_operations():
+        if operation.traceback is not None:
+            builder.AccumulateStackTrace("", operation.name, operation.traceback)
+    return bytes(builder.Build().SerializeToString())
+
+
+def graph_variables(graph: Any) -> list[Variable]:
+    """List the variables of a v1 graph."""
+    trainable = {variable.op.name for variable in graph.get_collection("trainable_variables")}
+    found = []
+    for operation in graph.get_operations():
+        if operation.type in VARIABLE_OPS:
+            shape = operation.get_attr("shape")
+            dims = tuple(dimension.size for dimension in shape.dim)
+            known = not shape.unknown_rank and all(size >= 0 for size in dims)
+            found.append(
+                Variable(
+                    operation.name,
+                    dims if known else None,
+                    operation.name in trainable,
+                    itemsize=int(operation.get_attr("dtype").size),
+                    op_type=operation.type,
+                )
+            )
+    return found
+
+
+def _has_context() -> bool:
+    """Tell whether the eager runtime is up; starting it would fix the user's device settings."""
+    from tensorflow.python.eager import context
+
+    return context.context()._context_handle is not None

@@ -1,0 +1,55 @@
+"""A profiler session of our own, and whether another one runs."""
+
+from typing import Any
+
+from nbprof.capture.compat.switches import is_profiling, quiet_logs
+
+
+class AlreadyProfilingError(Exception):
+    """Another profiler session is active."""
+
+
+def running_profiler() -> str | None:
+    """Name the TensorFlow profiler that runs now, or give None."""
+    from tensorflow.python.profiler import profiler_v2
+
+    if profiler_v2._profiler is not None:
+        return "tf.profiler.experimental"
+    if is_profiling():
+        return "another TensorFlow profiler session of this process"
+    return None
+
+
+def start_session(folder: str) -> Any:
+    """Start a profiler session of our own; `export` on it ends it and writes into `folder`."""
+    from tensorflow.python.framework import errors
+    from tensorflow.python.profiler.internal import _pywrap_profiler
+
+    # Not tf.profiler.experimental.start: the user's own start and stop must find that API as idle
+    # as it is in a bare cell.
+    session = _pywrap_profiler.ProfilerSession()
+    with quiet_logs():
+        try:
+            session.start(folder, {})
+        except errors.AlreadyExistsError as error:
+            raise AlreadyProfilingError from error
+    return session
+
+
+def drop_session(session: Any) -> None:
+    """End a session without its trace; a reference to it somewhere would keep it running."""
+    with quiet_logs():
+        session.stop()
+
+
+def export_session(session: Any) -> None:
+    """End a session and write its trace."""
+    with quiet_logs():
+        session.export_to_tb()
+
+
+def mark_thread(name: str) -> None:
+    """Leave an event of this name in the trace, on the thread that calls."""
+    from tensorflow.python.profiler.internal import _pywrap_traceme
+
+    _pywrap_traceme.TraceMe(name).Stop()

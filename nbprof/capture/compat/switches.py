@@ -1,0 +1,119 @@
+"""Switches in TensorFlow's shared library, found by their symbols: each may be missing."""
+
+import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+IDLE, DEFAULT_LEVEL, EVERY_RUN_LEVEL = -1, 2, 3
+"""Values of TensorFlow's trace level: no session, a session, every op run of it."""
+
+WARNING = 1
+
+ABSL_RELEASES = ("20260107", "20250814", "20250512", "20250127", "20240722", "20240116")
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    import tensorflow as tf
+
+    found = sorted(Path(tf.__file__).parent.glob("libtensorflow_framework*"))
+    try:
+        return ctypes.CDLL(str(found[0])) if found else None
+    except OSError:
+        return None
+
+
+@cache
+def _trace_level() -> ctypes.c_int | None:
+    """Find the level that every TraceMe of the process is compared with."""
+    library = _library()
+    if library is None:
+        return None
+    try:
+        return ctypes.c_int.in_dll(library, "_ZN3tsl8profiler8internal13g_trace_levelE")
+    except ValueError:
+        return None
+
+
+def is_profiling() -> bool:
+    """Tell whether any profiler session of this process records; False where that is not known."""
+    level = _trace_level()
+    return level is not None and level.value != IDLE
+
+
+def record_every_run() -> bool:
+    """Make the running session record cheap ops too; False where that is not possible.
+
+    At its own level TensorFlow drops an op from the trace once it has proved cheap (about nine of
+    ten runs in a warm Keras fit), and it ignores the level asked for in ProfilerOptions.
+    """
+    level = _trace_level()
+    if level is None or level.value != DEFAULT_LEVEL:
+        return False
+    level.value = EVERY_RUN_LEVEL
+    return True
+
+
+@contextmanager
+def quiet_logs() -> Iterator[None]:
+    """Keep the profiler's C++ log lines out of the notebook, where ipykernel would show them."""
+    switch = _log_level()
+    if switch is None:
+        yield
+        return
+    get, put = switch
+    before = get()
+    try:
+        put(max(before, WARNING))
+        yield
+    finally:
+        put(before)
+
+
+@cache
+def _log_level() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """Find absl's MinLogLevel and SetMinLogLevel, whose symbols carry the absl release."""
+    library = _library()
+    if library is None:
+        return None
+    for release in ABSL_RELEASES:
+        prefix = f"_ZN4absl12lts_{release}"
+        try:
+            return (
+                library[f"{prefix}11MinLogLevelEv"],
+                library[f"{prefix}14SetMinLogLevelENS0_18LogSeverityAtLeastE"],
+            )
+        except AttributeError:
+            continue
+    return None
+
+
+@contextmanager
+def allocations_recorded() -> Iterator[bool]:
+    """Have CPU allocations traced in the block; gives False where that is not possible."""
+    library = _library()
+    before = allocator_statistics_on()
+    if library is None or before is None:
+        yield False
+        return
+    try:
+        library["_ZN3tsl23EnableCPUAllocatorStatsEv"]()
+        yield True
+    finally:
+        if not before:
+            library["_ZN3tsl24DisableCPUAllocatorStatsEv"]()
+
+
+def allocator_statistics_on() -> bool | None:
+    """Tell whether the CPU allocator keeps statistics; None where it cannot be asked."""
+    library = _library()
+    if library is None:
+        return None
+    try:
+        is_on = library["_ZN3tsl24CPUAllocatorStatsEnabledEv"]
+    except AttributeError:
+        return None
+    is_on.restype = ctypes.c_bool
+    return bool(is_on())
