@@ -135,7 +135,9 @@ export class Toolbar {
     const rows = grouped(table.rows);
     const of = table.of > table.rows ? ` (of ${grouped(table.of)})` : "";
     if (state.matching) {
-      this.status.textContent = `${grouped(state.found)} of ${rows} rows match`;
+      const { outside } = state;
+      const hidden = outside ? `, ${grouped(outside)} more at other times` : "";
+      this.status.textContent = `${grouped(state.found)} of ${rows} rows match${hidden}`;
     } else if (state.kept) {
       this.status.textContent = `${grouped(countOf(state.kept))} of ${rows} rows`;
     } else this.status.textContent = `${rows} row${table.rows === 1 ? "" : "s"}${of}`;
