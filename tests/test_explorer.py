@@ -430,6 +430,41 @@ def test_a_file_says_that_its_timeline_has_the_longest_runs(monkeypatch):
     assert described["complete"] == f"the timeline has the longest 5 of {runs:,} op runs."
 
 
+def test_a_view_of_a_million_rows_ships_the_heaviest_and_says_how_many_are_left_out(tmp_path):
+    small = wide(99).scope(select="micros")
+    frame = small.frame.iloc[np.arange(1_000_000) % len(small.frame)].reset_index(drop=True)
+    names = [f"n{place}" for place in range(len(frame))]
+    frame = frame.assign(name=names, parent=np.where(frame.index == 0, -1, 0), total_micros=1.0)
+    frame.loc[999_999, "total_micros"] = 2.0
+    huge = replace(small, frame=frame, profile=None)
+
+    payload = whole(huge, [huge])
+    html = huge._repr_mimebundle_()["text/html"]
+
+    (packed,) = payload.described["views"]
+    assert packed["rows"] == 200_000
+    assert packed["of"] == 1_000_000
+    assert unpack(packed["frame_rows"], payload.buffers)[-1] == 999_999
+    assert payload.described["complete"] == (
+        "the heaviest rows are here (scope 200,000 of 1,000,000). "
+        "All rows: view.frame, or view.to_csv(path)."
+    )
+    assert len(html.encode()) <= nbprof.display.OUTPUT_BYTES
+    assert "of 1,000,000)" in data_of(html)["complete"]
+
+
+def test_too_many_kinds_of_runs_are_those_of_the_longest_and_never_added_up(monkeypatch):
+    monkeypatch.setattr(payload_module, "MOST_KINDS", 2)
+
+    described = whole(TIMED.op(), [TIMED.op()]).described
+    timeline = payload_module.timeline_of(TIMED.op())
+
+    assert (described["timeline"]["own_ns"], described["timeline"]["bins"]) == (None, None)
+    assert described["timeline"]["events"] == 2 < described["timeline"]["of"]
+    assert timeline.kinds.count == 2
+    assert not timeline.kinds.complete
+
+
 def test_many_runs_of_few_ops_have_sums_for_parts_of_the_time():
     many = profile(
         *(node(f"op{i % 7}", "A", micros=i, step=i // 700) for i in range(7000)), steps=10
@@ -493,6 +528,7 @@ def test_a_module_is_short_sets_no_markup_and_needs_nothing(file):
 
     assert len(text.splitlines()) <= 400
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+    assert not re.search(r"smooth|\.animate\(", text)
     assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|https?://|import\([^\"]", text)
     # Lines are joined without their indentation, so no text may go over several of them.
     assert all(line.count("`") % 2 == 0 for line in text.splitlines())

@@ -61,7 +61,6 @@ def _is_own_file(head: bytes) -> bool:
 
 
 def _read_own_file(source: Source) -> "Profile":
-    from nbprof.files.own_columns import check_columns
     from nbprof.ingest.own_file import read_own_file
 
     if source.is_packed or is_url(source.place.path):
@@ -69,10 +68,7 @@ def _read_own_file(source: Source) -> "Profile":
             f"{source.place} cannot be read: nbprof's own file must be a file of this machine, "
             "not packed again; copy or unpack it first."
         )
-    path = Path(source.place.path)
-    profile = read_own_file(path)
-    check_columns(profile, path)
-    return profile
+    return read_own_file(Path(source.place.path))
 
 
 def _is_saved_profile(head: bytes) -> bool:

@@ -12,6 +12,7 @@ from nbprof.ingest.catalogue import decode_all, expect, read_catalogue
 from nbprof.ingest.members import DamageError, Members
 from nbprof.ingest.pointers import check_pointers
 from nbprof.ingest.stored_tables import check_kinds, read_tables
+from nbprof.schema import lacking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,12 @@ def _read_profile(members: Members) -> Profile:
         for field in fields(Recording)
         if _is_there(field, contents.recording, "the recording")
     }
-    values = contents.fields | contents.tables | {"recording": Recording(**recording)}
+    made = Recording(**recording)
+    hosts = tables["machines"].rows if "machines" in tables else 0
+    column = lacking({name: one.columns for name, one in tables.items()}, made.tfprof, hosts > 0)
+    if column:
+        raise DamageError(f"it lacks {column}")
+    values = contents.fields | contents.tables | {"recording": made}
     return Profile(
         **{
             field.name: values[field.name]

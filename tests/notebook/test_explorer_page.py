@@ -2,11 +2,13 @@
 
 import csv
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from by_hand import node, profile
+from pictures import TAKEN
 
 from nbprof.line import parse_line
 
@@ -31,6 +33,29 @@ HOSTILE = profile(
 )
 AXE = os.environ.get("NBPROF_AXE")
 """Where axe-core's axe.min.js is, if it is there."""
+
+
+MISPLACED = """() => {
+  const all = selector => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility());
+  const box = element => element.getBoundingClientRect();
+  const wide = document.documentElement.clientWidth;
+  const outside = all('.nbx-bar *, .nbx-line, .nbx-panel, .nbx-panel *, .nbx canvas, .nbx-grid')
+    .filter(e => box(e).left < 0 || box(e).right > wide + 1 || e.scrollWidth > e.clientWidth + 1 &&
+      e.matches('.nbx-bar button, .nbx-tip, .nbx-panel'));
+  const controls = all(':is(.nbx-bar, .nbx-panel) :is(button, input, select)');
+  // Neighbours in a group have one border.
+  const common = (a, b, low, high) => Math.min(a[high], b[high]) - Math.max(a[low], b[low]) > 2.5;
+  const over = controls.filter((one, at) => controls.slice(0, at).some(other => {
+    const [a, b] = [box(one), box(other)];
+    return common(a, b, 'left', 'right') && common(a, b, 'top', 'bottom');
+  }));
+  return [...outside, ...over].map(e => e.outerHTML.slice(0, 90));
+}"""
+MOVING = """() => [...document.querySelectorAll('.nbx, .nbx *')].filter(e => {
+  const style = getComputedStyle(e);
+  return e.getAnimations().length || style.animationName !== 'none' ||
+    style.transitionDuration !== '0s' || style.scrollBehavior === 'smooth';
+}).length"""
 
 
 @pytest.fixture(scope="module")
@@ -491,3 +516,43 @@ def test_everything_has_a_name_and_a_role(chrome, file, scheme, width):
         "e => !(e.textContent || e.ariaLabel || e.closest('label'))).length"
     )
     assert unnamed == 0
+
+
+@pytest.mark.parametrize(
+    ("width", "pixels", "zoom", "scheme"),
+    [(640, 2, 1, "light"), (640, 2, 1, "dark"), (1280, 1, 2, "light"), (400, 1, 1, "dark")],
+    ids=["zoomed", "zoomed dark", "zoomed by style", "narrow dark"],
+)
+def test_a_small_or_enlarged_page_has_everything_in_its_place(
+    chrome, file, width, pixels, zoom, scheme
+):
+    context = chrome.new_context(
+        viewport={"width": width, "height": 900},
+        device_scale_factor=pixels,
+        color_scheme=scheme,
+        reduced_motion="reduce",
+        offline=True,
+    )
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.locator(".nbx").wait_for()
+    page.evaluate("zoom => { document.body.style.zoom = zoom }", zoom)
+    explorer = Explorer(page)
+
+    for panel in ("Source", "Columns", "Filter", "More"):
+        explorer.button(panel).click()
+        assert page.evaluate(MISPLACED) == [], panel
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, panel
+        assert page.evaluate(MOVING) == 0, panel
+    explorer.button("More").click()
+    canvas = page.locator("canvas").first
+    sharp = "canvas => canvas.width / canvas.getBoundingClientRect().width"
+    assert canvas.evaluate(sharp) == pytest.approx(pixels, rel=0.02)
+    box = canvas.bounding_box()
+    drag(explorer, box["width"] / 4, box["width"] / 2)
+    told = page.locator(".nbx-flame .nbx-status").first.inner_text()
+    # The op runs began within 923 us, and the last, the longest, ends after some seconds.
+    assert re.match(r"the table shows what began from \d+\.\d+ms to ", told), told
+    TAKEN.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=TAKEN / f"page-{width}-{zoom}-{scheme}.png", full_page=True)
+    context.close()

@@ -26,6 +26,10 @@ MOST_EVENTS = 3_000_000
 """A profile of more has its other views made only where they are asked for."""
 BYTES_A_ROW = 30
 """A row takes more than this."""
+MOST_ROWS = 200_000
+"""Of a view with more, an explorer has the heaviest: a browser would stand still over a million."""
+MOST_KINDS = 200_000
+"""Of more kinds of op runs, an explorer has those of the longest runs."""
 MOST_TIMED = 200_000
 """A timeline has at most so many events, the longest."""
 BYTES_AN_EVENT = 11
@@ -95,7 +99,12 @@ def _paths(view: "View") -> list[tuple[str, ...]]:
 
 def timeline_of(view: "View") -> Timeline | None:
     """Give what knows when the ops ran, with the kinds that an explorer of this view has."""
-    return _timeline(kinds_of(view.profile, _metrics(view)))
+    return _timeline(_most_kinds(view))
+
+
+def _most_kinds(view: "View") -> Kinds | None:
+    kinds = kinds_of(view.profile, _metrics(view))
+    return kinds.of_longest(MOST_KINDS) if kinds and kinds.count > MOST_KINDS else kinds
 
 
 def _views(profile: "Profile", names: Sequence[str], options: "ViewOptions") -> "Iterator[View]":
@@ -114,10 +123,10 @@ def all_views(view: "View") -> "list[View]":
 def whole(
     view: "View", views: "Sequence[View]", panels: Sequence[str] = ("flame", "timeline")
 ) -> Payload:
-    """Take all rows of all views; begin with the one given."""
+    """Take all rows of all views, but for those of huge ones; begin with the one given."""
     store = Store()
-    kinds = kinds_of(view.profile, _metrics(view))
-    packed = [pack(one, store, None, kinds) for one in views]
+    kinds = _most_kinds(view)
+    packed = [pack(one, store, heaviest(one, MOST_ROWS), kinds) for one in views]
     timeline = _timeline(kinds)
     parts = Parts(packed)
     if view.profile is not None and len(view.profile.cells):
@@ -125,7 +134,7 @@ def whole(
     if kinds is not None:
         parts.kinds = kinds.pack(store)
     if timeline is not None:
-        parts.timeline = timeline.pack(store, MOST_TIMED, BINS)
+        parts.timeline = timeline.pack(store, MOST_TIMED, BINS if timeline.kinds.complete else 0)
     return _payload(view, parts, store, panels)
 
 
@@ -349,11 +358,15 @@ def _complete(parts: Parts, left_out: Sequence[str]) -> str:
     if timeline["events"] < timeline["of"]:
         runs = f"{timeline['events']:,} of {timeline['of']:,} op runs"
         said.append(f"the timeline has the longest {runs}")
-        if timeline["events"] == MOST_TIMED and not cut and not left_out:
-            return f"{said[0]}."
     if left_out:
         said.append(f"left out: {', '.join(left_out)}")
     if not said:
         return ""
-    more = "All of it" if timeline["of"] <= MOST_TIMED else "More"
-    return f"{'; '.join(said)}. {more}: view.explore(), or view.to_html(path)."
+    where = ""
+    # Only an explorer with room for everything has so many of something.
+    if any(one["rows"] >= MOST_ROWS for one in parts.views if one["rows"] < one["of"]):
+        where = " All rows: view.frame, or view.to_csv(path)."
+    elif cut or left_out or timeline["events"] != MOST_TIMED:
+        more = "All of it" if timeline["of"] <= MOST_TIMED else "More"
+        where = f" {more}: view.explore(), or view.to_html(path)."
+    return f"{'; '.join(said)}.{where}"

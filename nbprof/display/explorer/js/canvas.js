@@ -1,6 +1,6 @@
 /** What the flame and the timeline have in common: a canvas that fits, follows the theme, speaks. */
 
-import { element, setAttributes } from "./dom.js";
+import { element, setAttributes, zoomOf } from "./dom.js";
 
 const DARK_LETTERS = "#111";
 
@@ -39,6 +39,16 @@ export class Canvas {
     return document.activeElement === this.element;
   }
 
+  /**
+   * @param {MouseEvent} event
+   * @returns {{x: number, y: number}} where it is, in the canvas' own pixels
+   */
+  place({ clientX, clientY }) {
+    const { left, top } = this.element.getBoundingClientRect();
+    const zoom = zoomOf(this.element);
+    return { x: (clientX - left) / zoom, y: (clientY - top) / zoom };
+  }
+
   /** @param {string} text */
   name(text) {
     this.element.setAttribute("aria-label", text);
@@ -63,7 +73,7 @@ export class Canvas {
    */
   pen(width, height, letters) {
     const { element: canvas } = this;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = (window.devicePixelRatio || 1) * zoomOf(canvas);
     canvas.hidden = false;
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);

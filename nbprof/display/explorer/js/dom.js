@@ -53,6 +53,14 @@ export function ownKeys(classes, ...inside) {
   return made;
 }
 
+/**
+ * @param {Element} shown
+ * @returns {number} how much larger the style of the page makes it than its own pixels
+ */
+export function zoomOf(shown) {
+  return /** @type {{currentCSSZoom?: number}} */ (shown).currentCSSZoom ?? 1;
+}
+
 /** Milliseconds, in which a frame is on the screen and the next key may have come. */
 const SHOWN = 20;
 /** After so many, what waits for a frame is done without: a tab may be out of sight. */

@@ -202,7 +202,8 @@ export class Flame {
    * @returns {Block | undefined}
    */
   under(event) {
-    return blockAt(this.blocks, event.offsetX, Math.floor(event.offsetY / LEVEL));
+    const { x, y } = this.canvas.place(event);
+    return blockAt(this.blocks, x, Math.floor(y / LEVEL));
   }
 
   /** @param {MouseEvent} event */

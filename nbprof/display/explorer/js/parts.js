@@ -143,7 +143,7 @@ export class Explorer {
   async setRange(events, range) {
     this.range = range;
     this.amounts = null;
-    if (range && this.ask && !events.exact) {
+    if (range && this.ask && events.bins) {
       this.timeline?.tell("the kernel adds it up …");
       const amounts = await this.ask(range);
       if (this.range !== range) return;
@@ -204,6 +204,7 @@ export class Explorer {
     const moved = exact ? "" : ", whole parts of the time; view.explore() cuts exactly";
     if (done) return `the table shows what began from ${ends}${moved}`;
     const whole = "the table still shows the whole time";
+    if (!this.amounts && this.ask) return `${whole}: there are too many kinds of op runs to add up`;
     if (!this.amounts) return `${whole}: not all op runs are here; view.explore() has them`;
     return `${whole}: the ${this.state.table.name} view, as it is filtered, cannot be cut to ${ends}`;
   }

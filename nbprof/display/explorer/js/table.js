@@ -1,6 +1,6 @@
 /** The tree-table: only the rows in sight are elements; one tab stop, arrows inside. */
 
-import { element, newId, setAttributes } from "./dom.js";
+import { element, newId, setAttributes, zoomOf } from "./dom.js";
 import { fillSlot, newSlot, ROW_HEIGHT } from "./table_rows.js";
 import { NAME } from "./view_state.js";
 import { gridKey, HEADER } from "./table_keys.js";
@@ -41,6 +41,8 @@ export class TreeTable {
     this.anchor = 0;
     /** @type {ViewState | null} */
     this.shown = null;
+    /** For so many rows it has room. */
+    this.inSight = 0;
     /** Where it is scrolled to and how large it is: to ask while it is drawn would take long. */
     this.sight = { top: 0, left: 0, width: 0, height: 0 };
     this.grid.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -93,6 +95,7 @@ export class TreeTable {
   show(state) {
     this.shown = state;
     this.active = { place: 0, column: 0 };
+    this.inSight = 0;
     this.scrollTo(0);
     setAttributes(this.grid, {
       role: state.table.tree ? "treegrid" : "grid",
@@ -125,7 +128,9 @@ export class TreeTable {
     const height = Math.min(rows.length, MOST_ROWS_TALL) * ROW_HEIGHT;
     this.body.style.height = `${height}px`;
     const inSight = Math.min(Math.max(rows.length, 3), MOST_IN_SIGHT);
-    this.grid.style.setProperty("--least", `${inSight * ROW_HEIGHT + HEAD_HEIGHT + 18}px`);
+    // What stands below does not move with every letter of a search.
+    this.inSight = this.state.kept ? Math.max(inSight, this.inSight) : inSight;
+    this.grid.style.setProperty("--least", `${this.inSight * ROW_HEIGHT + HEAD_HEIGHT + 18}px`);
     setAttributes(this.grid, {
       "aria-rowcount": rows.length + 1,
       "aria-colcount": this.columns.length + 1,
@@ -212,9 +217,11 @@ export class TreeTable {
     event.preventDefault();
     event.stopPropagation();
     handle.setPointerCapture(event.pointerId);
-    const from = event.clientX - this.widthOf(key);
+    const before = this.widthOf(key);
     /** @type {(event: PointerEvent) => void} */
-    const move = ({ clientX }) => this.resize(key, clientX - from);
+    const move = ({ clientX }) => {
+      this.resize(key, before + (clientX - event.clientX) / zoomOf(handle));
+    };
     handle.addEventListener("pointermove", move);
     const end = () => handle.removeEventListener("pointermove", move);
     handle.addEventListener("pointerup", end, { once: true });

@@ -159,15 +159,15 @@ export class Timeline {
   /** @param {PointerEvent} event */
   press(event) {
     const canvas = this.canvas.element;
-    const first = event.offsetX;
-    const strip = event.offsetY >= stripTop(this.events);
+    const { x: first, y } = this.canvas.place(event);
+    const strip = y >= stripTop(this.events);
     const moving = strip || event.shiftKey;
     const [from, to] = [this.from, this.to];
-    const [begin, box] = [this.time(first), canvas.getBoundingClientRect()];
+    const begin = this.time(first);
     canvas.setPointerCapture(event.pointerId);
     /** @type {(event: PointerEvent) => void} */
-    const move = ({ clientX }) => {
-      const x = Math.min(Math.max(clientX - box.left, 0), canvas.clientWidth);
+    const move = (event) => {
+      const x = Math.min(Math.max(this.canvas.place(event).x, 0), canvas.clientWidth);
       if (moving) {
         const scale = strip ? this.events.end / canvas.clientWidth : (from - to) / canvas.clientWidth;
         this.look(from + (x - first) * scale, to + (x - first) * scale);
@@ -179,9 +179,9 @@ export class Timeline {
     canvas.addEventListener("pointermove", move);
     canvas.addEventListener(
       "pointerup",
-      ({ clientX }) => {
+      (end) => {
         canvas.removeEventListener("pointermove", move);
-        const still = Math.abs(clientX - box.left - first) <= LEAST_DRAG;
+        const still = Math.abs(this.canvas.place(end).x - first) <= LEAST_DRAG;
         if (!moving && still) this.select(this.at(event));
         else if (!moving) this.choose(this.range);
         else if (strip && still) {
@@ -197,9 +197,10 @@ export class Timeline {
    * @param {MouseEvent} event
    * @returns {number} the op run at the pointer, the innermost, or -1
    */
-  at({ offsetX, offsetY }) {
+  at(event) {
+    const { x, y } = this.canvas.place(event);
     const pixel = (this.to - this.from) / this.canvas.width;
-    return eventAt(this.events, this.time(offsetX), Math.floor((offsetY - STEPS) / LANE), pixel);
+    return eventAt(this.events, this.time(x), Math.floor((y - STEPS) / LANE), pixel);
   }
 
   /** @param {number} event */
@@ -220,7 +221,7 @@ export class Timeline {
   /** @param {PointerEvent} event */
   point(event) {
     const found = this.at(event);
-    const lane = this.events.lanes[Math.floor((event.offsetY - STEPS) / LANE)];
+    const lane = this.events.lanes[Math.floor((this.canvas.place(event).y - STEPS) / LANE)];
     if (found >= 0) this.canvas.tell(this.textOf(found));
     else this.canvas.tell(lane ? `${lane}: ${HELP_TIME}` : HELP_TIME);
   }
@@ -230,7 +231,7 @@ export class Timeline {
     // A notebook must scroll past it: the wheel is ours when the timeline has the focus.
     if (!event.ctrlKey && !this.canvas.focused) return;
     event.preventDefault();
-    this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(event.offsetX));
+    this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(this.canvas.place(event).x));
   }
 
   /**

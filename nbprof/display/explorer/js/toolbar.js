@@ -133,13 +133,15 @@ export class Toolbar {
   tell(state) {
     const { table } = state;
     const rows = grouped(table.rows);
-    const of = table.of > table.rows ? ` (of ${grouped(table.of)})` : "";
+    const missing = table.of - table.rows;
+    const away = missing ? `, ${grouped(missing)} are not here` : "";
+    const of = missing ? ` (of ${grouped(table.of)})` : "";
     if (state.matching) {
       const { outside } = state;
       const hidden = outside ? `, ${grouped(outside)} more at other times` : "";
-      this.status.textContent = `${grouped(state.found)} of ${rows} rows match${hidden}`;
+      this.status.textContent = `${grouped(state.found)} of ${rows} rows match${hidden}${away}`;
     } else if (state.kept) {
-      this.status.textContent = `${grouped(countOf(state.kept))} of ${rows} rows`;
+      this.status.textContent = `${grouped(countOf(state.kept))} of ${rows} rows${away}`;
     } else this.status.textContent = `${rows} row${table.rows === 1 ? "" : "s"}${of}`;
     if (state.rows.length > MOST_ROWS_TALL) {
       this.status.append(`, the first ${grouped(MOST_ROWS_TALL)} can be scrolled to`);
