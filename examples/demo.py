@@ -24,6 +24,7 @@ NOTEBOOK = TOP / "examples" / "notebooks" / "quickstart.ipynb"
 RESULT = TOP / "build" / "demo"
 LOG = RESULT / "kernel.log"  # what TensorFlow has to say of itself
 ROWS_SHOWN = 12
+LINES_SHOWN = 24
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 # The page is for offline readers too: nbconvert's own, without the scripts it would fetch.
@@ -88,10 +89,9 @@ def run(notebook: NotebookNode) -> None:
             start = time.perf_counter()
             client.execute_cell(cell, index)
             print(f"{time.perf_counter() - start:.1f} s", flush=True)
-            for report in reports(cell):
-                print(f"\n{excerpt(report)}\n", flush=True)
-            if any(WIDGET in output.get("data", {}) for output in cell.outputs):
-                print("      a live widget: make lab opens the notebook in a browser", flush=True)
+            shown = list(texts(cell))
+            if shown:
+                print("\n" + "\n\n".join(shown) + "\n", flush=True)
     print()
 
 
@@ -105,28 +105,43 @@ def titled_cells(notebook: NotebookNode) -> Iterator[tuple[str, int, NotebookNod
             title = heading[1]
 
 
-def reports(cell: NotebookNode) -> Iterator[str]:
-    """The plain text of each nbprof report among the outputs of a cell."""
+def texts(cell: NotebookNode) -> Iterator[str]:
+    """What a cell shows, as text: reports, tables and values; of what is only for eyes, a line."""
     for output in cell.outputs:
         data = output.get("data", {})
         text = data.get("text/plain", "")
-        if "text/html" in data and "Profile:" in text.splitlines():
-            yield text
+        if "Profile:" in text.splitlines():
+            yield excerpt(text)
+        elif "image/png" in data:
+            yield "a figure: in the notebook and on the page"
+        elif text:
+            yield fitted(text.splitlines(), LINES_SHOWN, "lines")
+        if WIDGET in data:
+            yield "a live widget: make lab opens the notebook in a browser"
 
 
 def excerpt(report: str) -> str:
-    """A report's beginning, fitted to the terminal; in a pipe or a file its lines stay whole."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    """A report's beginning, without what its columns mean."""
     head, _, table = report.partition("Profile:\n")
-    legend, *rows = table.splitlines()
+    legend, *rows = table.partition("\n\n")[0].splitlines()
     prose = [text for text in head.split("\n\n") if not text.startswith("Doc:")]
+    said = "\n".join(prose).splitlines()
+    lines = [line for text in said for line in textwrap.wrap(text, width())]
+    fitting = fitted([legend, *rows], ROWS_SHOWN + 1, "rows")
+    return "\n".join([*lines, "", "Profile:", fitting])
 
-    lines = [line for text in "\n".join(prose).splitlines() for line in textwrap.wrap(text, width)]
-    for line in ["", "Profile:", legend, *rows[:ROWS_SHOWN]]:
-        lines.append(line if len(line) <= width else line[: width - 1] + "…")
-    if len(rows) > ROWS_SHOWN:
-        lines.append(f"… and {len(rows) - ROWS_SHOWN} more rows in the notebook")
-    return "\n".join(lines)
+
+def fitted(lines: list[str], most: int, what: str) -> str:
+    """The first lines, cut to the terminal; in a pipe or a file they stay whole."""
+    room = width()
+    shown = [line if len(line) <= room else line[: room - 1] + "…" for line in lines[:most]]
+    if len(lines) > most:
+        shown.append(f"… and {len(lines) - most} more {what} in the notebook")
+    return "\n".join(shown)
+
+
+def width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
 
 
 def essence(error: CellExecutionError) -> str:

@@ -89,6 +89,30 @@ test("the table shows the rows that ran, heaviest in that time first, and all of
   assert.deepEqual([...state.rows], before);
 });
 
+test("a search counts what matches, but only ran at another time", () => {
+  const state = new ViewState(whole.table(placeOf(whole, "scope")));
+  state.setSearch("loss", false);
+  assert.deepEqual([state.found, state.outside], [1, 0]);
+  const sums = whole.kinds.sums(state.table, whole.events.amounts([0, 1]));
+  state.setNumbers(showSums(state.table, sums), false);
+  assert.deepEqual([state.found, state.outside], [0, 1]);
+  state.setSearch("^dense$", true); // what it holds has run
+  assert.deepEqual([state.found, state.outside], [1, 0]);
+  state.setSearch("", false);
+  assert.equal(state.outside, 0);
+  showSums(state.table, null);
+});
+
+test("what does not change with time says that it is of the whole cell", () => {
+  const { table } = new ViewState(whole.table(placeOf(whole, "scope")));
+  const defined = table.columns.find((column) => column.metric === "defined_count");
+  const runs = table.columns.find((column) => column.metric === "run_count");
+  showSums(table, null);
+  showSums(table, null);
+  assert.equal(defined.help.match(/of the whole cell/g).length, 1);
+  assert.doesNotMatch(runs.help, /whole cell/);
+});
+
 test("keys lead from op run to op run, and a point finds the one there", () => {
   const { events } = whole;
   const first = eventBeside(events, -1, "ArrowRight", 0);

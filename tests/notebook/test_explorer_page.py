@@ -281,8 +281,16 @@ def test_a_stretch_of_time_restricts_every_view_and_can_be_taken_back(opened):
     drag(opened, 600, 1100)
     within = tables()
     said = opened.page.locator(".nbx-flame").first.inner_text()
+    opened.button("scope").click()
+    opened.page.get_by_label("Search names").fill("dense/MatMul")
+    opened.page.wait_for_function(
+        "document.querySelector('.nbx-status').textContent.includes('match')"
+    )
+    searched = opened.status
+    opened.page.get_by_label("Search names").fill("")
     opened.button("Whole time").click()
 
+    assert searched == "0 of 939 rows match, 1 more at other times"
     assert "the table shows what began from" in said
     assert {name for name in views if within[name] != before[name]} == set(views)
     assert tables() == before

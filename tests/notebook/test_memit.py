@@ -12,6 +12,7 @@ import pytest
 from front_ends import Shell, shell_with_nbprof
 from memory_spikes import MIB
 
+from nbprof.display.memory.curve import TALL
 from nbprof.errors import NbprofError
 from nbprof.memory.allocator import Heap, kept, perhaps_kept, reusable
 from nbprof.memory.children import held_by_children
@@ -429,6 +430,25 @@ def marked_by_hand():
         Mark(0.195, "step 1: session", "step"),
     )
     return MemoryResult((replace(run, marks=marks),))
+
+
+@pytest.mark.parametrize("rise", [0, 0.02, 3, 200])
+def test_the_peaks_label_stands_at_its_line_however_small_the_rise(rise):
+    curve = Curve()
+    curve.add(0, 100 * MIB, 100 * MIB, 0)
+    curve.add(0.2, 100 * MIB, (100 + rise) * MIB, 0.2)
+    peak = (100 + rise) * MIB
+    run = MemoryRun(
+        before=100 * MIB, peak=peak, after=100 * MIB, exact=True, seconds=0.2, curve=curve
+    )
+
+    html = MemoryResult((run,))._repr_html_()
+
+    top, height = map(float, re.search(r'viewBox="0 (\S+) 600 (\S+)"', html).groups())
+    label = float(re.search(r'y="(\S+)">peak', html)[1])
+    dashed = float(re.search(r'd="M8 (\S+)H592"', html)[1])
+    assert top < label < dashed <= label + 25
+    assert height == pytest.approx(TALL - top)
 
 
 def test_the_text_says_what_is_known_and_nothing_else(golden):

@@ -38,6 +38,19 @@ def test_the_demo_runs_to_its_end_and_prints_the_tables(demo):
     assert "Conv2D" in demo.stdout
 
 
+def test_the_demo_prints_what_every_cell_shows(demo):
+    told = re.split(r"^\[\d+/\d+\] .*s$", demo.stdout, flags=re.MULTILINE)[1:]
+    first, second, *rest = told
+
+    assert not first.strip() + second.strip()  # imports, and data
+    assert all(text.strip() for text in rest)
+    assert "high: retracing" in demo.stdout
+    assert "a figure: in the notebook and on the page" in demo.stdout
+    assert "cpu_micros_percent" in demo.stdout
+    assert "a live widget: make lab" in demo.stdout
+    assert "needs a notebook" not in demo.stdout
+
+
 def test_the_demo_says_where_its_results_are_and_what_comes_next(demo):
     assert "build/demo/quickstart.ipynb" in demo.stdout
     assert "build/demo/quickstart.html" in demo.stdout

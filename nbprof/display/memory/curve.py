@@ -24,6 +24,8 @@ BAND = 9
 MOST_POINTS = 300
 MOST_LINES = 40
 LEAST_RANGE = 8 * 2**20
+FLAT = 16
+"""The least room between the peak's label and the ground, for the numbers of lines."""
 BANDS = {"step": "rgb(128,128,128)", "op": "rgb(240,150,60)"}
 """What has a band of its own, and its colour."""
 
@@ -46,6 +48,8 @@ class _Drawing:
         self.height = TALL + BAND * len(self.bands)
         self.low = min(run.before, run.after, *run.curve.resident)
         self.high = max(run.peak, self.low + LEAST_RANGE)  # a small rise is not drawn large
+        self.cut = round(max(min(self.y(run.peak), self.bottom - FLAT) - TOP, 0), 1)
+        """How much above the peak is left away: nothing is there."""
 
     def x(self, seconds: float) -> float:
         return round(self.left + seconds * (WIDTH - EDGE - self.left) / self.run.seconds, 1)
@@ -56,8 +60,9 @@ class _Drawing:
     def parts(self) -> Iterator[str]:
         run, took = self.run, escape(format_seconds(self.run.seconds * 1e9))
         bound = "peak" if run.exact else "peak at least"
+        tall = round(self.height - self.cut, 1)
         yield (
-            f'<svg viewBox="0 0 {WIDTH} {self.height}" width="{WIDTH}" height="{self.height}" '
+            f'<svg viewBox="0 {self.cut} {WIDTH} {tall}" width="{WIDTH}" height="{tall}" '
             f'role="img" aria-label="memory over {took}, {bound} {format_mebibytes(run.peak)}" '
             'style="max-width:100%;height:auto" font-size="10" fill="currentColor">'
         )
@@ -69,8 +74,8 @@ class _Drawing:
             f'<path d="M{self.left} {self.y(run.peak)}H{WIDTH - EDGE}" stroke="rgb(217,74,56)" '
             'stroke-dasharray="4 3"/>'
         )
-        below = self.height - 5
-        yield f'<text x="{self.left}" y="{TOP - 5}">{bound} {format_mebibytes(run.peak)}</text>'
+        below, above = self.height - 5, round(self.cut + TOP - 5, 1)
+        yield f'<text x="{self.left}" y="{above}">{bound} {format_mebibytes(run.peak)}</text>'
         yield f'<text x="{self.left}" y="{below}">before {format_mebibytes(run.before)}</text>'
         yield (
             f'<text x="{WIDTH - EDGE}" y="{below}" text-anchor="end">after '
@@ -100,7 +105,8 @@ class _Drawing:
         for mark in marks if 1 < len(marks) <= MOST_LINES else ():  # one would say nothing
             x = self.x(mark.seconds)
             yield (
-                f'<path d="M{x} {TOP}V{self.bottom}" stroke="currentColor" stroke-opacity=".3">'
+                f'<path d="M{x} {round(self.cut + TOP, 1)}V{self.bottom}" stroke="currentColor" '
+                'stroke-opacity=".3">'
                 f"<title>{escape(mark_text(mark))}</title></path>"
             )
             if x >= free:

@@ -21,6 +21,7 @@ const CLOSE = 1e-6;
 const CHECKED = ["micros", "run_count"];
 /** These do not change with time. */
 const LASTING = ["params", "defined_count"];
+const OF_ALL = " (of the whole cell, also where a stretch of time is chosen)";
 
 export class Kinds {
   /**
@@ -226,6 +227,7 @@ class Adding {
 export function showSums(table, sums) {
   for (const column of table.columns) {
     const { metric, role } = column;
+    if (LASTING.includes(metric) && !column.help.endsWith(OF_ALL)) column.help += OF_ALL;
     if (!sums || !metric || LASTING.includes(metric)) column.setRange(null);
     else {
       column.setRange(() => {

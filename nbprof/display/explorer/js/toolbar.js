@@ -137,7 +137,9 @@ export class Toolbar {
     const away = missing ? `, ${grouped(missing)} are not here` : "";
     const of = missing ? ` (of ${grouped(table.of)})` : "";
     if (state.matching) {
-      this.status.textContent = `${grouped(state.found)} of ${rows} rows match${away}`;
+      const { outside } = state;
+      const hidden = outside ? `, ${grouped(outside)} more at other times` : "";
+      this.status.textContent = `${grouped(state.found)} of ${rows} rows match${hidden}${away}`;
     } else if (state.kept) {
       this.status.textContent = `${grouped(countOf(state.kept))} of ${rows} rows${away}`;
     } else this.status.textContent = `${rows} row${table.rows === 1 ? "" : "s"}${of}`;

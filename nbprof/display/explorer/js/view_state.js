@@ -32,6 +32,8 @@ export class ViewState {
     this.perStep = false;
     /** @type {Uint8Array | null} the rows that ran in the chosen stretch of time */
     this.inRange = null;
+    /** How many rows match, but did not run in it. */
+    this.outside = 0;
     this.hidden = new Set(this.silent());
     /** @type {Set<number>} */
     this.selected = new Set();
@@ -172,7 +174,8 @@ export class ViewState {
    * @param {boolean} shipped whether the numbers are those that came, in their order
    */
   setNumbers(ran, shipped) {
-    this.inRange = ran;
+    this.inRange = ran && ran.slice();
+    if (this.inRange) markAncestors(this.inRange, this.table.parent);
     const main = shipped ? undefined : this.main;
     if (this.sort) this.order = this.inOrder(this.sort.key, this.sort.descending);
     else this.order = main ? this.inOrder(main.key, true) : this.children;
@@ -183,11 +186,17 @@ export class ViewState {
   filter(pattern) {
     const { table, search, minimum } = this;
     this.matching = this.kept = this.unfolded = null;
+    this.outside = 0;
     if (search) this.matching = this.match(pattern);
     if (this.matching || minimum || this.inRange) {
       const kept = this.matching?.slice() ?? new Uint8Array(table.rows).fill(1);
       const ran = this.inRange;
-      if (ran) for (let row = 0; row < kept.length; row++) kept[row] &= ran[row];
+      if (ran) {
+        for (let row = 0; row < kept.length; row++) {
+          this.outside += Number(this.matching !== null && kept[row] > ran[row]);
+          kept[row] &= ran[row];
+        }
+      }
       const values = minimum && table.column(minimum.key)?.values;
       if (values && minimum) {
         // What is not known is not hidden.
