@@ -31,21 +31,22 @@ export class Dictionary {
   }
 
   /**
-   * Mark the texts that have another inside, be the letters large or small.
+   * List the texts that have another inside, be the letters large or small.
    * @param {string} text not empty
-   * @returns {Uint8Array}
+   * @returns {number[]}
    */
   having(text) {
     this.prepare();
-    const { joined, strings } = this;
+    const { joined } = this;
     const ends = /** @type {Int32Array} */ (this.ends);
     const wanted = text.toLowerCase();
-    const found = new Uint8Array(strings.length);
+    /** @type {number[]} */
+    const found = [];
     let code = 0;
     for (let at = joined.indexOf(wanted); at >= 0; at = joined.indexOf(wanted, at)) {
       while (ends[code] < at) code++;
       if (at + wanted.length <= ends[code]) {
-        found[code] = 1;
+        found.push(code);
         at = ends[code];
       } else at++; // it goes over the end
     }

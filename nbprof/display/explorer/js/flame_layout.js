@@ -15,7 +15,7 @@ const LEAST_PIXELS = 2;
  * @param {number} width in pixels
  * @returns {Block[]}
  */
-export function layOut({ start, list }, values, top, whole, width) {
+export function layOut({ start, list, sort }, values, top, whole, width) {
   /** @type {Block[]} */
   const blocks = [];
   if (!(whole > 0)) return blocks;
@@ -27,6 +27,7 @@ export function layOut({ start, list }, values, top, whole, width) {
     let { x } = above;
     let merged = 0;
     let rest = 0;
+    sort?.(above.row);
     for (let place = start[above.row + 1]; place < start[above.row + 2]; place++) {
       const row = list[place];
       const wide = Math.min(values[row] * scale, above.end - x);

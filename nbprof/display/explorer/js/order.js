@@ -1,17 +1,46 @@
-/** Rows in the order of numbers: sorted by the bits of the numbers, some at a time. */
+/** Rows in the order of numbers: few by comparing, many by the bits of the numbers, some at a time. */
 
+const FEW = 2000;
 const BITS = 11;
 const DIGITS = 2 ** BITS;
 const SIGN = 0x80000000;
 const LAST = 0xffffffff;
 
 /**
- * Give the rows in the order of their numbers; what is not known comes last, equal ones keep their order.
+ * Bring rows, which ascend, in the order of their numbers; what is not known comes last, equal ones
+ * keep their order.
+ * @param {Int32Array} rows
  * @param {ArrayLike<number>} key
+ * @param {boolean} descending
+ */
+export function bringInOrder(rows, key, descending) {
+  if (rows.length < FEW) {
+    const sign = descending ? -1 : 1;
+    rows.sort((a, b) => compared(key[a], key[b], sign) || a - b);
+    return;
+  }
+  const before = rows.slice();
+  const places = inOrderOf(Float64Array.from(rows, (row) => key[row]), descending);
+  for (let at = 0; at < rows.length; at++) rows[at] = before[places[at]];
+}
+
+/**
+ * @param {number} x
+ * @param {number} y
+ * @param {number} sign
+ */
+function compared(x, y, sign) {
+  if (x !== x || y !== y) return Number(x !== x) - Number(y !== y);
+  return x < y ? -sign : x > y ? sign : 0;
+}
+
+/**
+ * Give the places of numbers in their order.
+ * @param {Float64Array} key
  * @param {boolean} descending
  * @returns {Int32Array}
  */
-export function inOrderOf(key, descending) {
+function inOrderOf(key, descending) {
   const { low, high } = bitsOf(key, descending);
   let rows = new Int32Array(key.length);
   for (let row = 0; row < rows.length; row++) rows[row] = row;
@@ -26,7 +55,7 @@ export function inOrderOf(key, descending) {
 
 /**
  * Make bits that are in order when the numbers are.
- * @param {ArrayLike<number>} key
+ * @param {Float64Array} key
  * @param {boolean} descending
  */
 function bitsOf(key, descending) {

@@ -96,7 +96,7 @@ export class Explorer {
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.bring(data.first);
     // The first search, and the first stretch of time, are to be as fast as the others.
-    setTimeout(() => data.dictionary.prepare(), QUIET);
+    setTimeout(() => this.closed || this.state.prepare(), QUIET);
     setTimeout(() => this.closed || data.kinds?.addUpTo(this.state.table), 2 * QUIET);
   }
 

@@ -1,20 +1,21 @@
 /** The tree as arrays: children by parent, their order, which rows are kept, which are seen. */
 
-import { inOrderOf } from "./order.js";
+import { bringInOrder } from "./order.js";
 
 /**
- * @typedef {{start: Int32Array, list: Int32Array}} Children
+ * @typedef {{start: Int32Array, list: Int32Array, sort?: (row: number) => void}} Children
  * The children of row r are list[start[r + 1]] to list[start[r + 2] - 1]; those without a parent
- * are the children of -1.
+ * are the children of -1. `sort` is to be called before those of a row are looked at.
  */
 
 /**
  * @param {Int32Array} parent
+ * @param {number} parents how many there may be
  * @returns {Children}
  */
-export function childrenOf(parent) {
+export function childrenOf(parent, parents = parent.length) {
   const count = parent.length;
-  const start = new Int32Array(count + 2);
+  const start = new Int32Array(parents + 2);
   for (let row = 0; row < count; row++) start[parent[row] + 2]++;
   for (let place = 1; place < start.length; place++) start[place] += start[place - 1];
   const next = start.slice();
@@ -24,33 +25,36 @@ export function childrenOf(parent) {
 }
 
 /**
- * Sort the children of every row by numbers; what is not known comes last, equal ones keep their order.
+ * Sort the children of rows by numbers, when they are asked for: few rows are open.
  * @param {Children} children
  * @param {ArrayLike<number>} key
  * @param {boolean} descending
  * @returns {Children}
  */
 export function sorted({ start, list: before }, key, descending) {
-  const placeAbove = new Int32Array(before.length);
-  for (let place = 0; place < start.length - 1; place++) {
-    for (let at = start[place]; at < start[place + 1]; at++) placeAbove[before[at]] = place;
-  }
-  const next = start.slice();
-  const list = new Int32Array(before.length);
-  const rows = inOrderOf(key, descending);
-  for (let at = 0; at < rows.length; at++) list[next[placeAbove[rows[at]]]++] = rows[at];
-  return { start, list };
+  const list = before.slice();
+  const done = new Uint8Array(start.length);
+  /** @param {number} row */
+  const sort = (row) => {
+    if (done[row + 1]) return;
+    done[row + 1] = 1;
+    bringInOrder(list.subarray(start[row + 1], start[row + 2]), key, descending);
+  };
+  return { start, list, sort };
 }
 
 /**
- * Mark every row above a marked one, too.
- * @param {Uint8Array} marked
+ * Mark rows and every row above one of them.
+ * @param {Int32Array} rows
  * @param {Int32Array} parent
+ * @returns {Uint8Array}
  */
-export function markAncestors(marked, parent) {
-  for (let row = marked.length - 1; row >= 0; row--) {
-    if (marked[row] && parent[row] >= 0) marked[parent[row]] = 1;
+export function withAncestors(rows, parent) {
+  const marked = new Uint8Array(parent.length);
+  for (let at = 0; at < rows.length; at++) {
+    for (let row = rows[at]; row >= 0 && !marked[row]; row = parent[row]) marked[row] = 1;
   }
+  return marked;
 }
 
 /**
@@ -60,7 +64,8 @@ export function markAncestors(marked, parent) {
  * @param {Uint8Array | null} kept
  * @returns {Int32Array}
  */
-export function seen({ start, list }, open, kept) {
+export function seen({ start, list, sort }, open, kept) {
+  sort?.(-1);
   const rows = new Int32Array(list.length);
   /** @type {number[]} */
   const ends = [start[1]];
@@ -78,6 +83,7 @@ export function seen({ start, list }, open, kept) {
     if (kept && !kept[row]) continue;
     rows[count++] = row;
     if (open[row] && start[row + 2] > start[row + 1]) {
+      sort?.(row);
       places.push(start[row + 1]);
       ends.push(start[row + 2]);
     }

@@ -1,6 +1,6 @@
 /** What a user has done to one view: order, filters, open rows, shown columns, selection. */
 
-import { childrenOf, markAncestors, seen, Siblings, sorted } from "./tree.js";
+import { childrenOf, seen, Siblings, sorted, withAncestors } from "./tree.js";
 
 export const NAME = "name";
 const HOT = 0.5;
@@ -34,6 +34,10 @@ export class ViewState {
     this.inRange = null;
     /** How many rows match, but did not run in it. */
     this.outside = 0;
+    /** @type {import("./tree.js").Children | null} */
+    this.byName = null;
+    /** How many rows match the search. */
+    this.found = table.rows;
     this.hidden = new Set(this.silent());
     /** @type {Set<number>} */
     this.selected = new Set();
@@ -174,8 +178,7 @@ export class ViewState {
    * @param {boolean} shipped whether the numbers are those that came, in their order
    */
   setNumbers(ran, shipped) {
-    this.inRange = ran && ran.slice();
-    if (this.inRange) markAncestors(this.inRange, this.table.parent);
+    this.inRange = ran && withAncestors(this.everyRow.filter((row) => ran[row]), this.table.parent);
     const main = shipped ? undefined : this.main;
     if (this.sort) this.order = this.inOrder(this.sort.key, this.sort.descending);
     else this.order = main ? this.inOrder(main.key, true) : this.children;
@@ -184,64 +187,73 @@ export class ViewState {
 
   /** @param {RegExp | null} pattern */
   filter(pattern) {
-    const { table, search, minimum } = this;
+    const { table, search, minimum, inRange } = this;
     this.matching = this.kept = this.unfolded = null;
     this.outside = 0;
-    if (search) this.matching = this.match(pattern);
-    if (this.matching || minimum || this.inRange) {
-      const kept = this.matching?.slice() ?? new Uint8Array(table.rows).fill(1);
-      const ran = this.inRange;
-      if (ran) {
-        for (let row = 0; row < kept.length; row++) {
-          this.outside += Number(this.matching !== null && kept[row] > ran[row]);
-          kept[row] &= ran[row];
-        }
-      }
+    this.found = table.rows;
+    if (search || minimum || inRange) {
+      const named = search ? this.named(pattern) : this.everyRow;
+      const ran = inRange ? named.filter((row) => inRange[row]) : named;
       const values = minimum && table.column(minimum.key)?.values;
-      if (values && minimum) {
-        // What is not known is not hidden.
-        for (let row = 0; row < kept.length; row++) if (values[row] < minimum.least) kept[row] = 0;
+      // What is not known is not hidden.
+      const rows = values ? ran.filter((row) => !(values[row] < minimum.least)) : ran;
+      this.kept = withAncestors(rows, table.parent);
+      if (search) {
+        this.outside = named.length - ran.length;
+        this.found = rows.length;
+        this.matching = new Uint8Array(table.rows);
+        for (let at = 0; at < rows.length; at++) this.matching[rows[at]] = 1;
+        this.unfolded = this.kept;
       }
-      if (this.matching) this.matching = kept.slice();
-      markAncestors(kept, table.parent);
-      this.kept = kept;
-      if (search) this.unfolded = kept;
     }
     this.refresh();
   }
 
+  /** Get ready for a search. */
+  prepare() {
+    this.table.dictionary.prepare();
+    return this.rowsByName;
+  }
+
+  get everyRow() {
+    return Int32Array.from(this.table.parent, (_, row) => row);
+  }
+
+  /** @returns {import("./tree.js").Children} the rows of each name, as if below it */
+  get rowsByName() {
+    this.byName ??= childrenOf(this.table.nameCodes, this.table.strings.length);
+    return this.byName;
+  }
+
   /**
    * @param {RegExp | null} pattern
-   * @returns {Uint8Array}
+   * @returns {Int32Array} the rows whose names fit it, or have the text that is searched for
    */
-  match(pattern) {
-    const { table, search } = this;
-    const known = pattern ? this.fitting(pattern) : table.dictionary.having(search);
-    const matching = new Uint8Array(table.rows);
-    for (let row = 0; row < table.rows; row++) matching[row] = known[table.nameCodes[row]];
-    return matching;
+  named(pattern) {
+    const { start, list } = this.rowsByName;
+    const names = pattern ? this.fitting(pattern) : this.table.dictionary.having(this.search);
+    const rows = new Int32Array(list.length);
+    let count = 0;
+    for (let place = 0; place < names.length; place++) {
+      const end = start[names[place] + 2];
+      for (let at = start[names[place] + 1]; at < end; at++) rows[count++] = list[at];
+    }
+    return rows.subarray(0, count);
   }
 
   /**
    * @param {RegExp} pattern
-   * @returns {Uint8Array} of the texts that are names in this view, which fit
+   * @returns {number[]} the texts that are names in this view and fit
    */
   fitting(pattern) {
-    const { nameCodes, strings } = this.table;
-    const looked = new Uint8Array(strings.length);
-    const fits = new Uint8Array(strings.length);
-    for (let row = 0; row < nameCodes.length; row++) {
-      const code = nameCodes[row];
-      if (looked[code]) continue;
-      looked[code] = 1;
-      fits[code] = Number(pattern.test(strings[code]));
+    const { strings } = this.table;
+    const { start } = this.rowsByName;
+    /** @type {number[]} */
+    const found = [];
+    for (let name = 0; name < strings.length; name++) {
+      if (start[name + 2] > start[name + 1] && pattern.test(strings[name])) found.push(name);
     }
-    return fits;
-  }
-
-  /** @returns {number} how many rows match the search */
-  get found() {
-    return this.matching ? countOf(this.matching) : this.table.rows;
+    return found;
   }
 
   /** @param {number} row */
