@@ -143,10 +143,10 @@ class View:
         self._write(page.write_view, path)
 
     def explore(self) -> Any:
-        """Give the live explorer, a widget with all rows; `.selection` is what is selected in it.
+        """Give the live explorer, a widget with up to 200,000 rows of each view.
 
-        A view has one, also if asked twice. It goes into any ipywidgets layout; `.close()` frees
-        what it holds.
+        `.selection` is what is selected in it. A view has one, also if asked twice. It goes into
+        any ipywidgets layout; `.close()` frees what it holds.
         """
         from nbprof.display.explorer import widget
 
