@@ -114,6 +114,8 @@ def texts(cell: NotebookNode) -> Iterator[str]:
             yield excerpt(text)
         elif "image/png" in data:
             yield "a figure: in the notebook and on the page"
+        elif text.startswith("Empty DataFrame"):
+            yield "no rows: nothing is selected before somebody does so in a browser"
         elif text:
             yield fitted(text.splitlines(), LINES_SHOWN, "lines")
         if WIDGET in data:
