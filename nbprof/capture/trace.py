@@ -32,7 +32,9 @@ WATCHED = (
     "watch them"
 )
 WORTH_TELLING = 0.05
-"""This part of the wall time."""
+"""This part of the wall time,"""
+WORTH_TELLING_NS = 5_000_000
+"""where it is longer than this."""
 MEMORY_LOST = (
     "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
 )
@@ -131,7 +133,7 @@ class Recorder:
     def _tell_cost(self, wall_ns: int) -> None:
         """Say what watching eager calls took, where that is a part of the wall time to speak of."""
         watched_ns = self._watch.cost_ns
-        if watched_ns > WORTH_TELLING * wall_ns:
+        if watched_ns > max(WORTH_TELLING * wall_ns, WORTH_TELLING_NS):
             calls = sum(self._watch.counts.values())
             self._notes.append(WATCHED.format(calls=calls, took=format_seconds(watched_ns)))
 
