@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from nbprof.lazy_tables import empty, lazily, table
+from nbprof.lazy_tables import empty, table
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from nbprof.memory.result import MemoryResult
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
-
-__all__ = ["TABLES", "Profile", "Recording", "lazily", "no_allocator"]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ SHELVES = {
 }
 MAY_IMPORT = {
     "capture": {"capture"},
-    "ingest": {"ingest", "capture.capture", "_profile"},
+    "ingest": {"ingest", "capture.capture", "_profile", "lazy_tables"},
     "views": {"views", "_profile", "memory.result", "memory.sampler"},
     "display": {
         "display",

@@ -5,13 +5,14 @@ from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from nbprof._profile import TABLES, Profile, Recording, lazily
+from nbprof._profile import TABLES, Profile, Recording
 from nbprof.errors import NbprofError
 from nbprof.file_format import CATALOGUE, VERSION
 from nbprof.ingest.catalogue import decode_all, expect, read_catalogue
 from nbprof.ingest.members import DamageError, Members
 from nbprof.ingest.pointers import check_pointers
 from nbprof.ingest.stored_tables import check_kinds, read_tables
+from nbprof.lazy_tables import lazily
 from nbprof.schema import lacking
 
 if TYPE_CHECKING:

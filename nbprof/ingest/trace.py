@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbprof._profile import Profile, Recording, lazily
+from nbprof._profile import Profile, Recording
 from nbprof.capture.capture import Capture
 from nbprof.ingest import tables, walltime
 from nbprof.ingest.accelerator import add_kernels
@@ -29,6 +29,7 @@ from nbprof.ingest.tpu import Floats, add_hlo_ops, has_tpu, is_tpu
 from nbprof.ingest.tracing import notes_on_tracing, trace_table
 from nbprof.ingest.variables import VariableNodes
 from nbprof.ingest.xspace import XSpace, read_xspace
+from nbprof.lazy_tables import lazily
 
 NO_OPS = "no TensorFlow op ran in this cell"
 NO_OPS_IN_FILE = "no op run is in this trace"

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nbprof._profile import Profile, Recording, lazily, no_allocator
+from nbprof._profile import Profile, Recording, no_allocator
 from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.allocator import make_allocator
 from nbprof.ingest.tfprof.checkpoint import Checkpoint
 from nbprof.ingest.tfprof.inputs import TfprofInputs
 from nbprof.ingest.tfprof.source import NONE, Dims, Source
 from nbprof.ingest.tfprof.values import value_table
+from nbprof.lazy_tables import lazily
 
 CHECKPOINTED = "_checkpoint_variables"
 
