@@ -33,6 +33,12 @@ class Outcome:
     traceback: str = ""
 
     @property
+    def of_nbprof(self) -> list[str]:
+        """The lines of the traceback that are nbprof's; its checkout may be called so, too."""
+        lines = (self.traceback + self.printed).splitlines()
+        return [line for line in lines if "nbprof" in line and "site-packages" not in line]
+
+    @property
     def value(self) -> str | None:
         return self.values[-1] if self.values else None
 

@@ -70,7 +70,7 @@ def test_the_traceback_points_at_the_users_lines_as_on_the_screen_and_shows_no_o
     number = run("len(In) - 2").value
     assert f"Cell In[{number}], line 6" in outcome.traceback
     assert f"Cell In[{number}], line 4, in fail()" in outcome.traceback
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
     assert "run_cell_magic" not in outcome.traceback
     assert "hidden" not in outcome.traceback
 
@@ -92,7 +92,7 @@ def test_the_traceback_can_be_shown_again_and_is_as_short(run):
     outcome = run("%tb")
 
     assert "ZeroDivisionError" in outcome.printed + outcome.traceback
-    assert "nbprof" not in outcome.printed + outcome.traceback
+    assert not outcome.of_nbprof
 
 
 def test_a_syntax_error_is_shown_as_for_a_bare_cell_and_nothing_runs(run):
@@ -101,7 +101,7 @@ def test_a_syntax_error_is_shown_as_for_a_bare_cell_and_nothing_runs(run):
 
     assert outcome.error == bare.error  # a SyntaxError, or from Python 3.13 on a kind of it
     assert "line 3" in outcome.traceback
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
     assert not outcome.reports
     assert run("ran").error == "NameError"
 
@@ -110,7 +110,7 @@ def test_an_indentation_error_is_shown_as_for_a_bare_cell(run):
     outcome = run("%%tfprof\nif True:\nx = 1")
 
     assert outcome.error == "IndentationError"
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
 
 
 def test_code_that_parses_but_cannot_be_compiled_fails_when_its_turn_comes(run):
@@ -129,7 +129,7 @@ def test_a_keyboard_interrupt_leaves_the_cell_after_the_report(run):
 
     assert outcome.error == "KeyboardInterrupt"
     assert "Fill" in outcome.report
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
 
 
 def test_an_exception_group_is_shown_without_frames_of_nbprof(run):
@@ -137,7 +137,7 @@ def test_an_exception_group_is_shown_without_frames_of_nbprof(run):
     outcome = run("%%tfprof -q\nraise ExceptionGroup('group', [ValueError(1)])")
 
     assert outcome.error == bare.error
-    assert "nbprof" not in outcome.traceback + outcome.printed
+    assert not outcome.of_nbprof
     assert "ValueError: 1" in outcome.traceback + outcome.printed
 
 
@@ -151,7 +151,7 @@ def test_failures_that_the_cell_catches_itself_leave_the_shell_as_it_was(run):
     outcome = run("raise KeyError('later')")
 
     assert outcome.error == "KeyError"
-    assert "nbprof" not in outcome.traceback + outcome.printed
+    assert not outcome.of_nbprof
 
 
 def test_called_from_python_the_callers_frames_are_shown(run):

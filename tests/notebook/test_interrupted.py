@@ -78,7 +78,7 @@ def test_a_fit_that_ends_in_the_middle_is_reported_up_to_there(run, act, error):
     outcome = run(f"%%tfprof\n{fit(act)}")
 
     assert outcome.error == error
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
     assert outcome.report
     assert run("trained() - before").value == "5"
     assert run("counted(), len(nbprof.last().steps)").value == "([5], 5)"
@@ -116,7 +116,7 @@ def test_the_traceback_of_an_interrupt_during_a_call_is_that_of_the_bare_cell(ru
     profiled = run("%%tfprof -q\nwaits(tf.ones([2]))")
 
     assert bare.error == profiled.error == "KeyboardInterrupt"
-    assert "nbprof" not in profiled.traceback
+    assert not profiled.of_nbprof
 
 
 def test_the_tensor_at_the_peak_is_found_in_the_earlier_cell_that_has_its_line(run):

@@ -142,7 +142,7 @@ def test_an_exception_leaves_the_cell_after_the_report(run, error):
 
     assert outcome.error == bare.error
     assert LINE.match(shown(outcome))
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
     assert "run_cell_magic" not in outcome.traceback
     assert run("before_it").value == "1"
 
@@ -166,7 +166,7 @@ def test_a_syntax_error_behind_a_line_magic_shows_no_frames_of_nbprof(run, line)
     outcome = run(line)
 
     assert outcome.error in ("SyntaxError", "_IncompleteInputError")
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
     assert "run_line_magic" not in outcome.traceback
     assert run("1/0").error == "ZeroDivisionError"
 

@@ -257,7 +257,7 @@ def test_a_cell_that_raises_still_says_what_it_left_behind(run):
     (text,) = outcome.shown
     assert outcome.error == "ZeroDivisionError"
     assert "left" in text
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
 
 
 def test_a_name_that_is_not_there_is_refused(run):

@@ -205,7 +205,7 @@ def test_an_exception_leaves_the_cell_after_the_report_of_the_lines_that_ran(run
 
     (text,) = outcome.shown
     assert outcome.error == run(error).error
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
     assert text.splitlines()[-1].split() == ["4", "after_it", "=", "2"]
     assert run("sys.gettrace() if 'sys' in globals() else None").value is None
 
@@ -218,7 +218,7 @@ def test_an_interrupt_in_a_loop_shows_no_frames_of_nbprof(run):
     )
 
     assert outcome.error == "KeyboardInterrupt"
-    assert "nbprof" not in outcome.traceback
+    assert not outcome.of_nbprof
 
 
 def test_shell_lines_and_magics_of_a_cell_are_shown_as_typed(run):
