@@ -331,6 +331,14 @@ def read(path):
     return True
 
 
+def in_parts(chosen):
+    """Read traces of whatever size as long ones are read, part by part, or at once."""
+    from nbprof.files import kinds
+    from nbprof.ingest import xspace
+
+    kinds.SMALL, xspace.LONG = (0, 64) if chosen else (1 << 20, 1 << 20)
+
+
 def main(asked):
     """Read a part of a round; print how many were shown and the longest of their seconds."""
     good = wholes()
@@ -348,6 +356,7 @@ def main(asked):
             # The real one is the longest: every fourth is made from it.
             data = damaged(good[(0, 1, 0, 2)[place % 4]], chance)
             path.write_bytes(data)
+            in_parts(place % 2 == 1)
             if asked.keep:
                 asked.keep.write_bytes(data)
             signal.setitimer(signal.ITIMER_REAL, LONGEST)

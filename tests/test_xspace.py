@@ -1,6 +1,8 @@
 import subprocess
 import sys
 import time
+from contextlib import closing
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -22,13 +24,20 @@ from xspace_bytes import (
 )
 
 from nbprof.errors import NbprofError
-from nbprof.ingest import lanes, wire
+from nbprof.ingest import event_search, events, lanes, long_file, wire, xspace
+from nbprof.ingest.long_file import LongFile
 from nbprof.ingest.xspace import read_xspace
 
 
-@pytest.fixture(params=["plain", "vectors", "as shipped"])
-def reader(request, monkeypatch):
-    """Read small files with each half of the reader, which sizes would otherwise choose between."""
+@pytest.fixture(params=["plain", "vectors", "from a file", "as shipped"])
+def reader(request, monkeypatch, tmp_path):
+    """Read small files with each part of the reader, which sizes would otherwise choose between."""
+    if request.param == "from a file":
+        monkeypatch.setattr(long_file, "AHEAD", 1)
+        monkeypatch.setattr(xspace, "LONG", 0)
+        monkeypatch.setattr(event_search, "CHUNK", 100)
+        monkeypatch.setattr(events, "BLOCK", 3)
+        return partial(read_from_file, tmp_path / "written")
     if request.param == "plain":
         monkeypatch.setattr(wire, "FEW", 10**9)
     if request.param == "vectors":
@@ -36,6 +45,14 @@ def reader(request, monkeypatch):
         monkeypatch.setattr(lanes, "LANE", 64)
         monkeypatch.setattr(lanes, "WINDOW", 48)
     return read_xspace
+
+
+def read_from_file(path, data, source="trace"):
+    if not data:
+        return read_xspace(data, source)
+    path.write_bytes(data)
+    with closing(LongFile(path.open("rb", buffering=0), source)) as trace:
+        return xspace.read_space(trace, None)
 
 
 def one_line(*events, timestamp_ns=0):

@@ -15,6 +15,10 @@ from nbprof.progress import progress
 if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.files.places import Place
+    from nbprof.ingest.wire import Buffer
+
+SMALL = 1 << 20
+"""Files of so many bytes are read at once."""
 
 HEAD = 4096
 """How many of a file's first bytes are looked at."""
@@ -45,6 +49,15 @@ class Source:
         """Read it all."""
         data = self.place.read()
         return unpack(self.place, data) if self.is_packed else data
+
+    def trace(self) -> "Buffer":
+        """Give it as a trace; a long one stays in its file as far as it can."""
+        from nbprof.ingest.long_file import LongFile
+        from nbprof.ingest.wire import Buffer
+
+        if not self.is_packed and self.place.size > SMALL:
+            return LongFile(self.place.open(), str(self.place))
+        return Buffer(self.content(), str(self.place))
 
 
 class Kind(NamedTuple):
@@ -100,11 +113,10 @@ def read_trace(source: Source, host: str = "") -> "Profile":
     from nbprof.ingest.trace_file import read_trace_file
 
     if host:
-        return read_trace_file(source.content(), str(source.place), host)
-    content = [source.content()]
-    with progress(f"reading {source.place.name}", len(content[0]), "B") as done:
-        # Handed over and not kept, for it is given back while the trace is analysed.
-        return read_trace_file(content.pop(), str(source.place), host_of(source.place), done)
+        return read_trace_file(source.trace(), host)
+    trace = source.trace()
+    with progress(f"reading {source.place.name}", len(trace.data), "B") as done:
+        return read_trace_file(trace, host_of(source.place), done)
 
 
 TRACE = Kind("traces of TensorFlow's or JAX' profiler (*.xplane.pb)", _is_trace, read_trace)

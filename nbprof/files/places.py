@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,6 +55,17 @@ class Place:
         if is_url(self.path):
             return bool(_told(self.path, lambda system, path: system.isdir(path)))
         return Path(self.path).is_dir()
+
+    @property
+    def size(self) -> int:
+        """How many bytes a file of this machine has, 0 for what is elsewhere or cannot tell."""
+        if is_url(self.path):
+            return 0
+        return _told(self.path, lambda _, path: Path(path).stat().st_size)
+
+    def open(self) -> FileIO:
+        """Open a file of this machine."""
+        return _told(self.path, lambda _, path: Path(path).open("rb", buffering=0))
 
     def read(self, size: int = -1) -> bytes:
         """Read the whole file, or its first bytes."""

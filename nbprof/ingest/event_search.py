@@ -133,20 +133,22 @@ def _find_candidates(buffer: Buffer, lines: Spans, done: Done) -> _Candidates:
     stop = min(int(end.max(initial=0)), len(buffer.data) - REACH)
     for start in range(int(begin.min(initial=stop)), stop, CHUNK):
         done(CHUNK // 2)
-        position = _places(buffer, start, min(start + CHUNK, stop))
+        count = min(CHUNK, stop - start)
+        chunk, offset = buffer.part(start, start + count)
+        position = _places(chunk, start - offset, count)
         if not len(position):
             continue
-        size = buffer.bytes[position + 1].astype(np.int64)
+        size = chunk.bytes[position + 1].astype(np.int64)
         inside = position + 2
         long = np.flatnonzero(size > 0x7F)
-        size[long] += (buffer.bytes[inside[long]].astype(np.int64) - 1) << 7
+        size[long] += (chunk.bytes[inside[long]].astype(np.int64) - 1) << 7
         inside[long] += 1
-        kept = inside + size <= _ends_of(begin, end, position)
-        kept &= buffer.bytes[inside] == ID
+        kept = inside + size <= _ends_of(begin, end, position + offset) - offset
+        kept &= chunk.bytes[inside] == ID
         inside = inside[kept]
-        begins.append(inside)
+        begins.append(inside + offset)
         sizes.append(size[kept])
-        firsts.append(buffer.words[inside].astype(np.uint32))
+        firsts.append(chunk.words[inside].astype(np.uint32))
     return _Candidates(begins.array, sizes.array, firsts.array)
 
 
@@ -158,10 +160,9 @@ def _ends_of(begin: Ints, end: Ints, position: Ints) -> Ints:
     return end[np.searchsorted(begin, position, side="right") - 1]
 
 
-def _places(buffer: Buffer, start: int, stop: int) -> Ints:
+def _places(part: Buffer, start: int, count: int) -> Ints:
     """Find the bytes that look like the tag of an event, by the tags in it that follow."""
-    count = stop - start
-    chunk = buffer.bytes[start : stop + LONGEST]
+    chunk = part.bytes[start : start + count + LONGEST]
     likely = chunk[:count] == EVENT
     tag = chunk == ID
     likely &= tag[2 : count + 2] | tag[3 : count + 3]  # after a length of one or two bytes
@@ -196,14 +197,21 @@ class _Walk:
     def _read_others(self, lines: Ints) -> Ints:
         for line in lines.tolist():
             while self.position[line] < self._end[line]:
-                if self._buffer.data[self.position[line]] == EVENT:
+                if self._next_byte(line) == EVENT:
                     break
                 self._read_field(line)
         return lines[self.position[lines] < self._end[lines]]
 
+    def _next_byte(self, line: int) -> int:
+        position = int(self.position[line])
+        self._buffer.hold(position, position + 1)
+        return self._buffer.data[position]
+
     def _read_field(self, line: int) -> None:
         position, end = int(self.position[line]), int(self._end[line])
-        tag, value, begin, self.position[line] = self._buffer.field(position, end)
+        tag, value, begin, following = self._buffer.field(position, end)
+        self._buffer.hold(begin, following)
+        self.position[line] = following
         if tag <= LARGEST_TAG:
             self.fields.append((line, tag, value, begin))
 

@@ -68,8 +68,7 @@ NOTHING = Picked(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS)
 class StatPicker:
     """Picks the stats that are wanted of each kind of events."""
 
-    def __init__(self, buffer: Buffer, metadata: Metadata, of_kinds: Bits) -> None:
-        self._buffer = buffer
+    def __init__(self, metadata: Metadata, of_kinds: Bits) -> None:
         self._metadata = metadata
         self._of_kinds = of_kinds
         """For each stat, a bit for each kind of events that it is wanted of."""
@@ -77,7 +76,7 @@ class StatPicker:
         """Stats by plane and spelled id."""
 
     def pick(
-        self, kind: npt.NDArray[np.int8], plane: Ints, begin: Ints, end: Ints
+        self, buffer: Buffer, kind: npt.NDArray[np.int8], plane: Ints, begin: Ints, end: Ints
     ) -> tuple[Picked, Ints]:
         """Pick from the stats of events; give also where each event's stats ended."""
         stopped = begin.copy()
@@ -87,21 +86,21 @@ class StatPicker:
             bit = BIT_OF_KIND[kind[rows]]
             same = plane[rows[:1]] if plane[rows[0]] == plane[rows[-1]] else plane[rows]
             one_kind = (kind[rows[0]] == kind[rows[-1]]) and bool((bit == bit[0]).all())
-            for turn in turns(self._buffer, begin[rows], end[rows], EVENT_STAT, ended):
+            for turn in turns(buffer, begin[rows], end[rows], EVENT_STAT, ended):
                 of_row = bit[0] if one_kind else bit[turn.row]
-                part = self._pick(turn, same if len(same) == 1 else same[turn.row], of_row)
+                part = self._pick(buffer, turn, same if len(same) == 1 else same[turn.row], of_row)
                 if len(part.row):
                     parts.append(part._replace(row=rows[part.row]))
             stopped[rows] = ended
         return Picked.join(parts), stopped
 
-    def pick_from(self, stats: Spans, plane: Ints) -> Picked:
+    def pick_from(self, buffer: Buffer, stats: Spans, plane: Ints) -> Picked:
         """Pick all stats at these places."""
         row, begin = stats.row.astype(np.int64), stats.begin.astype(np.int64)
-        turn = Turn(row, begin, stats.size.astype(np.int64), self._buffer.words_at(begin))
-        return self._pick(turn, plane[row], np.uint32(ALL_KINDS))
+        turn = Turn(row, begin, stats.size.astype(np.int64), buffer.words_at(begin))
+        return self._pick(buffer, turn, plane[row], np.uint32(ALL_KINDS))
 
-    def _pick(self, turn: Turn, plane: Ints, bit: "Bits | np.uint32") -> Picked:
+    def _pick(self, buffer: Buffer, turn: Turn, plane: Ints, bit: "Bits | np.uint32") -> Picked:
         same = self._same_stat(turn, int(plane[0])) if len(plane) == 1 else None
         if same is not None:
             number, width = same
@@ -111,7 +110,7 @@ class StatPicker:
             stat = np.full(len(turn.row), number)
             picked = Picked(turn.row, stat, turn.begin, turn.size, turn.begin + 1 + width)
         else:
-            ids, after = self._read_ids(turn)
+            ids, after = _read_ids(buffer, turn)
             stat = self._metadata.find(plane, ids)
             wanted = self._of_kinds[stat] & bit
             picked = Picked(turn.row, stat, turn.begin, turn.size, after)
@@ -138,19 +137,20 @@ class StatPicker:
             ).tolist()
         return self._known[plane, head], width
 
-    def _read_ids(self, turn: Turn) -> tuple[Ints, Ints]:
-        """Read the ids one by one, and where each ends."""
-        value, width = varints((turn.first >> ONE_BYTE) & SOME_BYTES)
-        ids, widths = value.view(np.int64), width.view(np.int64)
-        after = turn.begin + 1 + widths
-        usual = (turn.first.astype(np.uint8) == STAT_METADATA_ID) & (widths + 1 < turn.size)
-        usual &= widths < INSIDE
-        if not usual.all():
-            odd = np.flatnonzero(~usual)
-            spans = Spans(odd, turn.begin[odd], turn.size[odd])
-            ids[odd] = scan(self._buffer, spans).numbers(STAT_METADATA_ID, len(odd))
-            after[odd] = 0
-        return ids, after
+
+def _read_ids(buffer: Buffer, turn: Turn) -> tuple[Ints, Ints]:
+    """Read the ids one by one, and where each ends."""
+    value, width = varints((turn.first >> ONE_BYTE) & SOME_BYTES)
+    ids, widths = value.view(np.int64), width.view(np.int64)
+    after = turn.begin + 1 + widths
+    usual = (turn.first.astype(np.uint8) == STAT_METADATA_ID) & (widths + 1 < turn.size)
+    usual &= widths < INSIDE
+    if not usual.all():
+        odd = np.flatnonzero(~usual)
+        spans = Spans(odd, turn.begin[odd], turn.size[odd])
+        ids[odd] = scan(buffer, spans).numbers(STAT_METADATA_ID, len(odd))
+        after[odd] = 0
+    return ids, after
 
 
 def _groups(kind: npt.NDArray[np.int8]) -> Iterator[Ints]:

@@ -26,6 +26,7 @@ from nbprof.ingest.metadata import Metadata, Rows, Strings
 from nbprof.ingest.stat_search import events_with
 from nbprof.ingest.wanted import NEVER, PERHAPS, Wanted
 from nbprof.ingest.wire import (
+    BEHIND,
     FIXED64,
     LENGTH,
     ONE_BYTE,
@@ -163,21 +164,23 @@ class EventReader:
             stats = [texts[name] for name in stat_metadata.name]
             self._tells[:] = [name in wanted.telling for name in stats]
             self._of_kinds[:] = [wanted.bits.get(name, 0) for name in stats]
-        self._picker = StatPicker(buffer, stat_metadata, self._of_kinds)
+        telling = stat_metadata.id[self._tells].tolist()
+        self._patterns = {bytes([STAT_METADATA_ID]) + spell_varint(number) for number in telling}
+        self._picker = StatPicker(stat_metadata, self._of_kinds)
 
     def read(self, lines: Long, line_plane: Rows, done: Done) -> Events:
         """Read the events of lines."""
         events = lines.inner
-        marked = self._told(events)
         room = len(events) if self._all else len(events) // 2
         whole = [Column(dtype, room) for dtype in OF_EVENTS.values()]
         values = [Column(dtype, STATS_OF_EVENT * room) for dtype in OF_VALUES.values()]
         for start in range(0, max(len(events), 1), BLOCK):
-            part = slice(start, start + BLOCK)
-            looked = self._look(events[part], lines.first[part], line_plane)
+            rows = slice(start, start + BLOCK)
+            part, here = _cut(self._buffer, events[rows])
+            looked = self._look(here, lines.first[rows], line_plane)
             kind = self._kind[looked.found]
-            matter = marked[part] | (kind != PERHAPS) & (kind != NEVER) | looked.odd
-            block = self._read_block(looked.where(np.flatnonzero(matter)), len(whole[0]))
+            matter = (kind != PERHAPS) & (kind != NEVER) | looked.odd | self._told(part, here)
+            block = self._read_block(part, looked.where(np.flatnonzero(matter)), len(whole[0]))
             done(len(self._buffer.data) * BLOCK // (2 * max(len(events), BLOCK)))
             for column, name in zip(whole, OF_EVENTS, strict=True):
                 column.append(getattr(block, name))
@@ -186,13 +189,11 @@ class EventReader:
         made = {name: column.array for name, column in zip(OF_EVENTS, whole, strict=True)}
         return Events(**made, values=Values(*(column.array for column in values)))
 
-    def _told(self, events: Spans) -> Mask:
+    def _told(self, part: Buffer, events: Spans) -> Mask:
         """Mark the events that matter by a stat, whatever they are; most do not."""
         if self._all:
             return np.ones(len(events), np.bool_)
-        telling = self._stat_metadata.id[self._tells].tolist()
-        patterns = {bytes([STAT_METADATA_ID]) + spell_varint(number) for number in telling}
-        return events_with(self._buffer, events, patterns, STAT_VALUES)
+        return events_with(part, events, self._patterns, STAT_VALUES)
 
     def _look(self, events: Spans, first: npt.NDArray[np.uint32], line_plane: Rows) -> _Looked:
         """Tell by the first bytes of events what they are."""
@@ -204,17 +205,17 @@ class EventReader:
         found = self._metadata.find(plane, ids.view(np.int64))
         return _Looked(events, plane, found, width.astype(np.uint8), ~usual)
 
-    def _read_block(self, looked: _Looked, before: int) -> Events:
+    def _read_block(self, part: Buffer, looked: _Looked, before: int) -> Events:
         events, plane, found = looked.events, looked.plane.astype(np.int64), looked.found
-        heads = _read_heads(self._buffer, looked)
+        heads = _read_heads(part, looked)
         line = events.row.astype(np.int32)
-        picked, stopped = self._picker.pick(self._kind[found], plane, heads.stats, heads.end)
+        picked, stopped = self._picker.pick(part, self._kind[found], plane, heads.stats, heads.end)
         odd = np.flatnonzero(heads.odd | (stopped != heads.end))
         if len(odd):
-            ids, stats = _read_odd(self._buffer, events, odd, heads)
+            ids, stats = _read_odd(part, events, odd, heads)
             found[odd] = self._metadata.find(plane[odd], ids)
             usual = np.flatnonzero(~np.isin(picked.row, odd))
-            picked = Picked.join([picked.where(usual), self._picker.pick_from(stats, plane)])
+            picked = Picked.join([picked.where(usual), self._picker.pick_from(part, stats, plane)])
         kind = self._kind[found]
         matters = (kind != PERHAPS) | self._all
         matters[picked.row[self._tells[picked.stat]]] = True
@@ -232,19 +233,19 @@ class EventReader:
             self._metadata.display_name[found],
             heads.offset_ps[kept],
             heads.duration_ps[kept],
-            self._read_values(picked, place, plane),
+            self._read_values(part, picked, place, plane),
         )
 
-    def _read_values(self, stats: Picked, place: Rows, plane: Ints) -> Values:
+    def _read_values(self, part: Buffer, stats: Picked, place: Rows, plane: Ints) -> Values:
         """Read the values of these stats."""
-        tag, value, begin = _read_stat_values(self._buffer, stats)
+        tag, value, begin = _read_stat_values(part, stats)
         referring = np.flatnonzero(tag == STAT_REFERENCE)
         ids = value[referring].view(np.int64)
         named = self._stat_metadata.find(plane[stats.row[referring]], ids)
         value[referring] = self._stat_metadata.name[named]
         written = np.flatnonzero((tag == STAT_TEXT) | (tag == STAT_BYTES))
         if len(written):
-            data = self._buffer.data
+            data = part.data
             spans = zip(begin[written].tolist(), value[written].tolist(), strict=True)
             value[written] = self._strings.add_all([data[at : at + size] for at, size in spans])
             tag[written] = STAT_REFERENCE
@@ -255,11 +256,19 @@ class EventReader:
         return Values(place[row[kept]], name[kept], tag[kept], value[kept])
 
 
+def _cut(buffer: Buffer, events: Spans) -> tuple[Buffer, Spans]:
+    """Cut the part out that these events are in; give it, and where in it they are."""
+    if not len(events):
+        return buffer, events
+    part, begin = buffer.part(int(events.begin[0]), int(events.begin[-1]) + int(events.size[-1]))
+    return part, Spans(events.row, events.begin - events.begin.dtype.type(begin), events.size)
+
+
 def _read_heads(buffer: Buffer, looked: _Looked) -> _Heads:
     """Read offsets and durations, and find where the stats begin."""
     begin = looked.events.begin.astype(np.int64)
     end = begin + looked.events.size.astype(np.int64)
-    odd = looked.odd | (begin > len(buffer.data) - 3 * REACH)
+    odd = looked.odd | (begin > len(buffer.data) - BEHIND)
     if odd.all():
         return _Heads(np.zeros_like(end), np.zeros_like(end), end, end, odd)
     position = np.where(odd, 0, begin + 1 + looked.width)

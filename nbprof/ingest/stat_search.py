@@ -22,7 +22,7 @@ def events_with(
         return np.ones(len(events), np.bool_)
     marked = np.zeros(len(events), np.bool_)
     data, begin = buffer.bytes, events.begin
-    for position, pattern in _places(buffer, patterns):
+    for position, pattern in _places(buffer, events, patterns):
         for offset, letter in enumerate(pattern):
             position = position[data[position + offset] == letter]
         position = position[np.isin(data[position + len(pattern)], behind)]
@@ -31,13 +31,15 @@ def events_with(
     return marked
 
 
-def _places(buffer: Buffer, patterns: set[bytes]) -> list[tuple[Ints, bytes]]:
-    """Find where the first two bytes of each pattern are."""
-    data = buffer.bytes
+def _places(buffer: Buffer, events: Spans, patterns: set[bytes]) -> list[tuple[Ints, bytes]]:
+    """Find where the first two bytes of each pattern are, from the first event to the last."""
+    if not (len(events) and patterns):
+        return []
     found = []
-    longest = max(map(len, patterns), default=0)
-    for start in range(0, max(len(data) - longest, 0), CHUNK):
-        chunk = data[start : min(start + CHUNK, len(data) - longest) + 1]
+    end = int(events.begin[-1]) + int(events.size[-1])
+    end = min(end, len(buffer.data) - max(map(len, patterns)))
+    for start in range(int(events.begin[0]), end, CHUNK):
+        chunk = buffer.bytes[start : min(start + CHUNK, end) + 1]
         for pattern in patterns:
             hit = chunk[1:] == pattern[1]
             hit &= chunk[:-1] == pattern[0]

@@ -1,6 +1,7 @@
 """A trace that was written to a file: only what is in it is known of the program."""
 
 import re
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from nbprof.ingest.tpu import has_tpu
 from nbprof.ingest.trace import Clock, make_profile, profile_start_ns
 from nbprof.ingest.walltime import line_of_cell
 from nbprof.ingest.wire import LENGTH, Buffer
-from nbprof.ingest.xspace import XSpace, read_xspace
+from nbprof.ingest.xspace import XSpace, read_space
 from nbprof.progress import Done, no_matter
 
 ALLOCATION = b"MemoryAllocation"
@@ -45,12 +46,13 @@ OF_HOST = ("threads", "allocations", "traces", "spent")
 _PYTHON = re.compile(r"(?i)python[\d.]*|main")
 
 
-def read_trace_file(data: bytes, source: str, host: str, done: Done = no_matter) -> Profile:
-    """Read the bytes of a trace; `host` is the machine it was recorded on."""
-    space = read_xspace(data, source, WANTED, done)
-    said = _said(data, source)
-    if not (has_tpu(space) or hlo.PLANE in space.plane_names):
-        data = b""  # a trace may be large, and nothing more will be asked of it
+def read_trace_file(trace: Buffer, host: str, done: Done = no_matter) -> Profile:
+    """Read a trace; `host` is the machine it was recorded on."""
+    with closing(trace):  # it may be large, and nothing more is asked of most
+        space = read_space(trace, WANTED, done)
+        said = _said(trace)
+        more = has_tpu(space) or hlo.PLANE in space.plane_names
+        data = trace.data if more else b""
     events = read_host(space)
     line = _line_of_python(events)
     times = _Times(space)
@@ -133,11 +135,11 @@ def _notes(events: HostEvents, line: int) -> list[str]:
     return notes
 
 
-def _said(data: bytes, source: str) -> list[str]:
+def _said(trace: Buffer) -> list[str]:
     """Pass on what the profiler itself says of errors and of what it could not record."""
     found = [
-        data[begin : begin + size].decode(errors="replace")
-        for tag, size, begin in Buffer(data, source).fields(0, len(data))
+        trace.data[begin : begin + size].decode(errors="replace")
+        for tag, size, begin in trace.fields(0, len(trace.data))
         if tag in (SPACE_ERROR, SPACE_WARNING)
     ]
     lines = [" ".join(text.split())[:LONGEST] for text in dict.fromkeys(found)]

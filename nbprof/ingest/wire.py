@@ -44,6 +44,9 @@ FEW = 48
 REACH = 17
 """So many bytes from the start of a field must exist for the vectors to look at it."""
 
+BEHIND = 3 * REACH
+"""So many bytes behind a part of a file are read with it, for the vectors to look at its end."""
+
 NO_ROWS = np.zeros(0, np.int64)
 
 EACH_LOW_BIT = np.uint64(0x0101_0101_0101_0101)
@@ -166,10 +169,15 @@ class Fields:
 class Buffer:
     """The bytes of a file: read field by field, or eight bytes at each of many positions."""
 
+    in_memory = True
+    """False where bytes have to be held before they are looked at."""
+
     def __init__(self, data: bytes, source: str, kind: str = "XSpace trace") -> None:
         self.data = data
         self.source = source
         self.kind = kind
+        self.place = 0, len(data)
+        """Where in its file it begins, and how long the file is."""
         self.bytes: npt.NDArray[np.uint8] = np.ndarray(len(data), np.uint8, data)
         # Overlapping words, one from each byte on: a view, which costs nothing.
         words = max(len(data) - 7, 0)
@@ -184,6 +192,21 @@ class Buffer:
         near = np.minimum(position.astype(np.int64), last)
         words: Words = self.words[near] >> ((position - near) * 8).astype(np.uint64)
         return words
+
+    def close(self) -> None:
+        """Let go of the bytes."""
+        del self.data, self.bytes, self.words
+
+    def hold(self, begin: int, end: int) -> None:
+        """Have these bytes at hand: here all of them are."""
+
+    def part(self, begin: int, end: int) -> "tuple[Buffer, int]":
+        """Give a buffer in which these bytes are at hand, and where in the file it begins.
+
+        It holds until the next part is asked for.
+        """
+        self.hold(begin, end)
+        return self, 0
 
     def all(self) -> Spans:
         """Give the whole file as one message."""
@@ -232,9 +255,10 @@ class Buffer:
 
     def damage(self, position: int, problem: str) -> NbprofError:
         """Make the error for a damaged file."""
+        begin, size = self.place
         return NbprofError(
             f"{self.source} is not a readable {self.kind}: "
-            f"at byte {position} of {len(self.data)}, {problem}."
+            f"at byte {begin + position} of {size}, {problem}."
         )
 
 

@@ -67,6 +67,9 @@ LINE_EVENT = _tag(4, LENGTH)
 # tag in an event as an event has in a line, but never goes on so.
 EVENTS = Inner(LINE_EVENT, (EVENT_OFFSET_PS, EVENT_OCCURRENCES))
 
+LONG = 1 << 20
+"""Lines of more bytes are read part by part."""
+
 LARGEST_NS = (2**63 - 1) // 1000
 """The longest time in ns, 106 days, that int64 can hold in ps."""
 
@@ -121,21 +124,30 @@ def read_xspace(
 
     `done` is told of half the bytes as events are looked for, of the others as they are read.
     """
-    buffer = Buffer(data, source)
+    return read_space(Buffer(data, source), wanted, done)
+
+
+def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = no_matter) -> XSpace:
+    """Read an XSpace, of which long lines need not be in memory."""
+    if not buffer.in_memory:
+        _hold_outline(buffer)
     strings = Strings()
     planes = scan(buffer, buffer.all()).messages(SPACE_PLANE)
     in_planes = scan(buffer, planes)
-    plane_names = _shown(in_planes.texts(PLANE_NAME, len(planes), data))
+    plane_names = _shown(in_planes.texts(PLANE_NAME, len(planes), buffer.data))
     stat_metadata = read_metadata(buffer, in_planes.messages(PLANE_STAT_METADATA), strings)
     event_metadata = read_metadata(buffer, in_planes.messages(PLANE_EVENT_METADATA), strings)
     plane_stats = in_planes.messages(PLANE_STAT)
     lines = in_planes.messages(PLANE_LINE)
-    read = find_events(buffer, lines, done) or scan_long(buffer, lines, EVENTS)
+    read = find_events(buffer, lines, done)
+    if read is None:
+        buffer.hold(0, len(buffer.data))
+        read = scan_long(buffer, lines, EVENTS)
     in_lines = read.others
     timestamp_ns = in_lines.numbers(LINE_TIMESTAMP_NS, len(lines))
     has_events = np.zeros(len(lines), np.bool_)
     has_events[read.inner.row] = True
-    origin_ns = _origin_ns(source, timestamp_ns[has_events])
+    origin_ns = _origin_ns(buffer.source, timestamp_ns[has_events])
     line_plane = lines.row.astype(np.int32)
     reader = EventReader(buffer, strings, event_metadata, stat_metadata, plane_names, wanted)
     events = reader.read(read, line_plane, done)
@@ -145,7 +157,7 @@ def read_xspace(
         plane_stats=_read_plane_stats(buffer, plane_stats, len(planes), stat_metadata, strings),
         line_plane=line_plane,
         line_id=in_lines.numbers(LINE_ID, len(lines)),
-        line_name=_shown(in_lines.texts(LINE_NAME, len(lines), data)),
+        line_name=_shown(in_lines.texts(LINE_NAME, len(lines), buffer.data)),
         origin_ns=origin_ns,
         line=events.line,
         kind=events.kind,
@@ -155,6 +167,19 @@ def read_xspace(
         duration_ps=events.duration_ps,
         _stats=_Stats(strings, events.values),
     )
+
+
+def _hold_outline(buffer: Buffer) -> None:
+    """Have all but the insides of long lines at hand, or all of what is no sound trace."""
+    try:
+        for tag, size, begin in buffer.fields(0, len(buffer.data)):
+            is_plane = tag == SPACE_PLANE
+            inside = buffer.fields(begin, begin + size) if is_plane else [(tag, size, begin)]
+            for number, length, at in inside:
+                if number & 7 == LENGTH and not (number == PLANE_LINE and length > LONG):
+                    buffer.hold(at, at + length)
+    except NbprofError:
+        buffer.hold(0, len(buffer.data))  # whoever reads on will say what is wrong
 
 
 def _shown(texts: list[bytes]) -> list[str]:
