@@ -107,7 +107,8 @@ def test_columns_have_the_promised_types(reader):
     assert xspace.line_plane.dtype == xspace.line.dtype == np.int32
     assert xspace.name.dtype == xspace.display_name.dtype == np.int32
     assert xspace.line_id.dtype == xspace.start_ps.dtype == xspace.duration_ps.dtype == np.int64
-    assert xspace.stat("id").event.dtype == xspace.stat("id").value.dtype == np.int64
+    assert xspace.stat("id").event.dtype == np.int32
+    assert xspace.stat("id").value.dtype == np.int64
     assert xspace.stat("ratio").value.dtype == np.float64
     assert xspace.stat("op").value.dtype == np.int32
 

@@ -83,8 +83,9 @@ def _runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time
     run_of_event[runs.event[on_host]] = np.flatnonzero(on_host)
     is_run = run_of_event != NONE
     event = host.around(line, time)
-    above = np.append(host.inside(is_run[:-1]), NONE)
-    return run_of_event[np.where(is_run[event], event, above[event])]
+    inner = np.flatnonzero(~is_run[event] & (event != NONE))
+    event[inner] = host.inside(is_run[:-1], event[inner])
+    return run_of_event[event]
 
 
 def per_run(allocations: Allocations, runs: "Runs") -> dict[str, Ints]:

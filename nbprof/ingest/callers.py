@@ -46,7 +46,7 @@ class Callers:
 def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows) -> Callers:
     """Tell for whom each event's executor worked; `sessions` as `session_groups` gives them."""
     ids = _Ids(host, steps, sessions)
-    executor = host.inside_of(Kind.PROCESS)[event]
+    executor = host.inside_of(Kind.PROCESS, event=event)
     place = _places(host, ids, event, executor)
     # Work without such an id is done where it is asked for: constants are folded when a function
     # or session is first prepared, the graph of a dataset is run by the op that starts it.
@@ -103,7 +103,7 @@ class _Ids:
         self.function = np.append(np.where(kind == Kind.CAPTURED, PIPELINE, function), UNKNOWN)
         self.step = np.append(steps.step_of_event[run], NONE)
         # A function called by an op belongs to the step of the op's executor.
-        executor = host.inside_of(Kind.PROCESS)[run]
+        executor = host.inside_of(Kind.PROCESS, event=run)
         outer_id = np.where(executor != NONE, self.of_event[executor], NONE)
         outer = self.find(outer_id, host.start[run])
         for _ in range(4):
@@ -139,14 +139,14 @@ class _Ids:
 def session_groups(host: "HostEvents", log: "SessionLog", began_ns: int) -> Rows:
     """Give each run of a session the group of its graph: that of the last run noted before it."""
     if not len(log.start_ns):
-        return np.full(len(host.row), SESSION, dtype=np.intp)
+        return np.broadcast_to(np.intp(SESSION), len(host.row))
     noted = np.searchsorted(log.start_ns, host.start // 1000 + began_ns, side="right") - 1
     return SESSION - EVERY_OTHER * log.graph[np.maximum(noted, 0)]
 
 
 def _around(host: "HostEvents", sessions: Rows, event: Rows, *kinds: Kind) -> Rows:
     """Give the function or group of the innermost of these kinds that each event stands in."""
-    place = host.inside_of(*kinds)[event]
+    place = host.inside_of(*kinds, event=event)
     kind = np.append(host.kind, np.int8(Kind.OTHER))[place]
     called = host.text("eager_op")[place]
     is_function = (host.number("is_func", 0) == 1)[place]

@@ -73,7 +73,7 @@ def find_device_steps(host: "HostEvents", steps: Steps) -> tuple[Steps, DeviceSt
     order = np.argsort(first, kind="stable")
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.arange(len(order))
-    nowhere = np.full(len(host.row), NONE, dtype=np.intp)
+    nowhere = np.full(len(host.row), NONE, dtype=np.int32)
     marked = tuple(names[which] for which in order)
     found = Steps(np.full(len(order), NONE), first[order], last[order], nowhere, marked)
     return found, DeviceSteps(plane, start, end, place[number])

@@ -22,7 +22,7 @@ def find_devices(
     """Give the device of every node: that of its kernels, else the one its graph asks for."""
     asked = [functions.device(place.function, place.origin) for place in resolved]
     devices = [_short(device) or CPU for device in asked]
-    on_device = np.stack((runs.node, runs.line))[:, runs.accelerator]
+    on_device = np.stack((runs.node[runs.accelerator], runs.line[runs.accelerator]))
     ran_on: dict[int, set[str]] = {}
     for node, line in np.unique(on_device, axis=1).T.tolist():
         ran_on.setdefault(node, set()).add(space.plane_names[space.line_plane[line]])

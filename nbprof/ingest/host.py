@@ -55,17 +55,15 @@ class HostEvents:
             self._marked[kinds] = marked
         return self._marked[kinds]
 
-    def inside(self, marked: Mask) -> Rows:
-        """Find each event's innermost marked ancestor, or NONE."""
-        return self.nesting.nearest(marked)
+    def inside(self, marked: Mask, event: Rows | None = None) -> Rows:
+        """Find the innermost marked ancestor of each event, or of some; NONE without any."""
+        return self.nesting.nearest(marked, event)
 
-    def inside_of(self, *kinds: Kind) -> Rows:
-        """Find each event's innermost ancestor of these kinds, or NONE."""
-        if len(kinds) > 1:  # such are asked for once
-            return self.inside(self.of(*kinds))
+    def inside_of(self, *kinds: Kind, event: Rows | None = None) -> Rows:
+        """Find the innermost ancestor of these kinds of each event, or of some; NONE without."""
         if kinds not in self._inside:
-            self._inside[kinds] = self.inside(self.of(*kinds))
-        return self._inside[kinds]
+            self._inside[kinds] = self.nesting.nearest_of_holders(self.of(*kinds))
+        return self.nesting.below(self._inside[kinds], event)
 
     @cached_property
     def _stats(self) -> StatsOf:

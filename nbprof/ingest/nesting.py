@@ -59,8 +59,17 @@ class Nesting:
         """The event each one runs directly inside, or NONE."""
         return self._holder[self._inside]
 
-    def nearest(self, marked: Mask) -> Rows:
-        """Find, for each event, its innermost ancestor that is marked, or NONE.
+    def nearest(self, marked: Mask, event: Rows | None = None) -> Rows:
+        """Find, for each event or for some, the innermost ancestor that is marked, or NONE."""
+        return self.below(self.nearest_of_holders(marked), event)
+
+    def below(self, of_holders: Rows, event: Rows | None = None) -> Rows:
+        """Give each event, or some, what is so of the holder that it is directly inside."""
+        found: Rows = of_holders[self._inside if event is None else self._inside[event]]
+        return found
+
+    def nearest_of_holders(self, marked: Mask) -> Rows:
+        """Find, for each holder, which is the nearest marked event from itself upwards, or NONE.
 
         From a holder that is not marked the way goes to where that one has got by now: the jumps
         double, and events thousands deep cost no more than a few rounds.
@@ -72,8 +81,7 @@ class Nesting:
         while len(climbing):
             reached[climbing] = reached[reached[climbing]]
             climbing = climbing[~ends[reached[climbing]]]
-        found: Rows = self._holder[reached][self._inside]
-        return found
+        return self._holder[reached]
 
     def open_at(self, event: Rows, line: Lines, time: Ints) -> Rows:
         """Find the innermost event open at moments of lines, before which `event` began as last."""

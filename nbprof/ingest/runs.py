@@ -58,12 +58,14 @@ class Runs:
 class _Marks:
     """Which host events are op runs, and of what sort."""
 
+    eager: Rows
+    """The kernels of eager ops."""
     dispatch: Rows
-    """The eager dispatch each event stands in."""
+    """In which eager dispatch each of them stands."""
+    executable: Rows
+    """The executions of compiled functions."""
     launcher: Rows
-    """For a compiled function's execution, the event that launched it."""
-    eager: Mask
-    executable: Mask
+    """Which event launched each of them."""
     is_op: Mask
     waiting: Mask
 
@@ -85,53 +87,55 @@ def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
         host.line[event],
         host.start[event],
         host.duration[event],
-        _own_time(host, marks)[event],
-        _counted(host, marks)[event],
+        _own_time(host, marks, event),
+        _counted(host, marks, event),
         np.zeros(len(event), dtype=bool),
     )
 
 
 def _mark(host: "HostEvents") -> _Marks:
-    dispatch = host.inside_of(Kind.EAGER)
-    of_function = (host.number("is_func", 0) == 1)[dispatch] & (dispatch != NONE)
-    kernel = host.of(Kind.KERNEL)
-    eager = kernel & ~of_function & (dispatch != NONE)
+    kernel = np.flatnonzero(host.of(Kind.KERNEL))
+    dispatch = host.inside_of(Kind.EAGER, event=kernel)
+    kernel, dispatch = kernel[dispatch != NONE], dispatch[dispatch != NONE]
+    of_function = (host.number("is_func", 0) == 1)[dispatch]
+    eager, dispatch = kernel[~of_function], dispatch[~of_function]
 
-    launcher = host.inside_of(Kind.OP, Kind.COMPILED)
-    executable = host.of(Kind.EXECUTABLE) & (launcher != NONE)
+    executable = np.flatnonzero(host.of(Kind.EXECUTABLE))
+    launcher = host.inside_of(Kind.OP, Kind.COMPILED, event=executable)
+    executable, launcher = executable[launcher != NONE], launcher[launcher != NONE]
+    is_op = host.of(Kind.OP, Kind.THUNK, Kind.ITERATOR).copy()
     # What launched a compiled function may have compiled it before: the execution is the run.
-    launches = np.zeros(len(host.row), dtype=bool)
-    launches[launcher[executable]] = True
-    is_op = eager | executable | (host.of(Kind.OP) & ~launches)
-    is_op |= host.of(Kind.THUNK, Kind.ITERATOR)
-    waiting = host.of(Kind.WAIT, Kind.CAPTURED) | (kernel & of_function)
-    return _Marks(dispatch, launcher, eager, executable, is_op, waiting)
+    is_op[launcher] = False
+    is_op[eager] = is_op[executable] = True
+    waiting = host.of(Kind.WAIT, Kind.CAPTURED).copy()
+    waiting[kernel[of_function]] = True
+    return _Marks(eager, dispatch, executable, launcher, is_op, waiting)
 
 
-def _counted(host: "HostEvents", marks: _Marks) -> Mask:
+def _counted(host: "HostEvents", marks: _Marks, event: Rows) -> Mask:
     """Tell runs from further work of a run: a collective's, or a second execution's."""
-    in_executor = host.inside_of(Kind.PROCESS) != NONE
-    further = host.of(Kind.OP) & ~in_executor & (host.number("step_id") != NONE)
-    executions = np.flatnonzero(marks.executable)
-    _, first = np.unique(marks.launcher[executions], return_index=True)
-    further[np.delete(executions, first)] = True
-    counted: Mask = ~further
-    return counted
+    told = np.flatnonzero(host.of(Kind.OP) & (host.number("step_id") != NONE))
+    further = told[host.inside_of(Kind.PROCESS, event=told) == NONE]
+    _, first = np.unique(marks.launcher, return_index=True)
+    counted = np.ones(len(host.row), dtype=bool)
+    counted[further] = counted[np.delete(marks.executable, first)] = False
+    return counted[event]
 
 
-def _own_time(host: "HostEvents", marks: _Marks) -> Ints:
+def _own_time(host: "HostEvents", marks: _Marks, event: Rows) -> Ints:
     """Take off each op's time what ops and waits inside it took."""
     charged = marks.is_op | marks.waiting
-    above = host.inside(charged)
-    child = np.flatnonzero(charged & (above != NONE))
-    covered = np.minimum(host.end[child], host.end[above[child]]) - host.start[child]
+    child = np.flatnonzero(charged)
+    above = host.inside(charged, child)
+    child, above = child[above != NONE], above[above != NONE]
+    covered = np.minimum(host.end[child], host.end[above]) - host.start[child]
     taken = np.zeros(len(host.row), dtype=np.int64)
-    np.add.at(taken, above[child], covered)
+    np.add.at(taken, above, covered)
     # A compiled function hands its ops to a pool of threads and waits for all of them.
     pooled = _Union(host, host.of(Kind.THUNK))
-    rows = np.flatnonzero(marks.executable)
+    rows = marks.executable
     taken[rows] = pooled.until(host.end[rows]) - pooled.until(host.start[rows])
-    own: Ints = np.maximum(host.duration - taken, 0)
+    own: Ints = np.maximum(host.duration[event] - taken[event], 0)
     return own
 
 
@@ -155,24 +159,26 @@ class _Union:
         return np.where(place > 0, self._before[place] - beyond, 0)
 
 
-def _identify(host: "HostEvents", event: Rows, marks: _Marks, function: Rows) -> tuple[Rows, Rows]:
+def _identify(
+    host: "HostEvents", event: Rows, marks: _Marks, function: Rows
+) -> tuple[Rows, npt.NDArray[np.int32]]:
     """Give group and name of each op: both rows of `strings`, groups also those of `callers`."""
-    eager, executable = marks.eager[event], marks.executable[event]
-    thunk = host.kind[event] == Kind.THUNK
-    launcher = marks.launcher[event]
-    names = host.space.name[host.row].astype(np.intp)
-    name = names[np.where(executable, launcher, event)]
-    name = np.where(eager, host.text("eager_op")[marks.dispatch[event]], name)
-    name = np.where(thunk, host.text("hlo_op")[event], name)
-    whole = executable & (host.kind[launcher] == Kind.COMPILED)
-    group = np.where(eager | whole, callers.NOWHERE, function)
-    group = np.where(thunk, host.text("hlo_module")[event], group)
-    group = np.where(host.kind[event] == Kind.ITERATOR, callers.PIPELINE, group)
+    name, group = host.space.name[host.row[event]], function.copy()
+    eager, executable = (np.searchsorted(event, rows) for rows in (marks.eager, marks.executable))
+    name[eager] = host.text("eager_op")[marks.dispatch]
+    group[eager] = callers.NOWHERE
+    name[executable] = host.space.name[host.row[marks.launcher]]
+    group[executable[host.kind[marks.launcher] == Kind.COMPILED]] = callers.NOWHERE
+    kind = host.kind[event]
+    thunk = np.flatnonzero(kind == Kind.THUNK)
+    name[thunk] = host.text("hlo_op")[event[thunk]]
+    group[thunk] = host.text("hlo_module")[event[thunk]]
+    group[kind == Kind.ITERATOR] = callers.PIPELINE
     return group, name
 
 
 def _distinct(
-    host: "HostEvents", group: Rows, name: Rows
+    host: "HostEvents", group: Rows, name: npt.NDArray[np.int32]
 ) -> tuple[Rows, list[tuple[str, str, str]]]:
     """Number the distinct (group, name) pairs and spell them out."""
     groups, names, node = distinct_pairs(group, name, len(host.space.strings))

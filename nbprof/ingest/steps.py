@@ -23,7 +23,7 @@ class Steps:
     """The host event that is the step."""
     start: Ints
     end: Ints
-    step_of_event: Rows
+    step_of_event: npt.NDArray[np.int32]
     """For each host event, the step it runs inside by nesting, or NONE."""
     names: tuple[str, ...] = ()
     """Of steps that only accelerators mark, which have no host event."""
@@ -39,20 +39,24 @@ class Steps:
 def find_steps(host: "HostEvents") -> Steps:
     """Find the outermost steps: not calls made by an op, nor while a graph is being built."""
     candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK) | _failed_calls(host)
-    inner = host.inside(candidate | host.of(Kind.PROCESS)) != NONE
-    building = host.inside_of(Kind.BUILDING) != NONE
-    is_step = candidate & ~inner & ~building
-    event = np.flatnonzero(is_step)
+    event = np.flatnonzero(candidate)
+    outer = host.inside(candidate | host.of(Kind.PROCESS), event) == NONE
+    outer &= host.inside_of(Kind.BUILDING, event=event) == NONE
+    event = event[outer]
     event = event[np.argsort(host.start[event], kind="stable")]
 
-    number = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is NONE's own
+    is_step = np.zeros(len(host.row), dtype=bool)
+    is_step[event] = True
+    number = np.full(len(host.row) + 1, NONE, dtype=np.int32)  # the last entry is NONE's own
     number[event] = np.arange(len(event))
-    step_of_event = np.where(is_step, number[:-1], number[host.inside(is_step)])
+    step_of_event = number[host.inside(is_step)]
+    step_of_event[event] = number[event]
     return Steps(event, host.start[event], host.end[event], step_of_event)
 
 
 def _failed_calls(host: "HostEvents") -> npt.NDArray[np.bool_]:
     """Mark the functions that ran without a call around them: TensorFlow drops one that raises."""
-    called = host.inside_of(Kind.CALL) != NONE
-    alone: npt.NDArray[np.bool_] = host.of(Kind.EAGER) & (host.number("is_func", 0) == 1) & ~called
+    called = np.flatnonzero(host.of(Kind.EAGER) & (host.number("is_func", 0) == 1))
+    alone = np.zeros(len(host.row), dtype=bool)
+    alone[called[host.inside_of(Kind.CALL, event=called) == NONE]] = True
     return alone

@@ -9,6 +9,7 @@ import numpy as np
 
 from nbprof._profile import Profile, Recording
 from nbprof.capture.capture import Capture
+from nbprof.distinct import distinct
 from nbprof.ingest import tables, walltime
 from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.allocations import find_allocations
@@ -85,10 +86,11 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     variables = VariableNodes(functions, model)
     placed = place_runs(runs, resolved, functions, variables, graph_stacks, model, log, dispatch)
     origin_ns = began_ns - capture.start_ns
-    lines, thread = np.unique(runs.line, return_inverse=True)
+    lines, thread = distinct(runs.line, len(space.line_name))
     read = variables.read_bytes(resolved)
     node, strings = runs.node, space.strings
-    in_trace = np.append(host.text("shape"), 0)[runs.event]  # the last entry is NONE's
+    shape = host.text("shape")
+    in_trace = np.append(shape, shape.dtype.type(0))[runs.event]  # the last entry is NONE's
     defined = resolved, functions, read
     shaped = cache(
         partial(find_shapes, strings, runs, in_trace, log, dispatch, *defined, allocations, counted)

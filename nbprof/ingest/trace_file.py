@@ -105,7 +105,8 @@ def _line_of_python(events: HostEvents) -> int:
     marked = line_of_cell(events)
     if marked != NONE:
         return marked
-    called = events.of(*OF_PYTHON) & (events.inside_of(Kind.PROCESS) == NONE)
+    called = np.flatnonzero(events.of(*OF_PYTHON))
+    called = called[events.inside_of(Kind.PROCESS, event=called) == NONE]
     time = np.bincount(
         events.line[called], weights=events.duration[called], minlength=len(space.line_name)
     )

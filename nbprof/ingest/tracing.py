@@ -51,18 +51,19 @@ def trace_table(
 
 def _building(host: "HostEvents", call: Rows) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """Add up the time that each of these calls spent on its own graph, those inside included."""
-    own_call = host.inside_of(Kind.CALL)
-    building = np.flatnonzero(host.of(Kind.BUILDING) & (own_call != NONE))
+    building = np.flatnonzero(host.of(Kind.BUILDING))
+    own_call = host.inside_of(Kind.CALL, event=building)
+    building, own_call = building[own_call != NONE], own_call[own_call != NONE]
     spent = np.zeros(len(host.row) + 1, dtype=np.int64)
-    np.add.at(spent, own_call[building], host.duration[building])
+    np.add.at(spent, own_call, host.duration[building])
     return spent[call]
 
 
 def _functions_of(host: "HostEvents", call: Rows) -> list[str]:
     """Name the function that each call ran in the end, an empty text where it ran none itself."""
-    own_call = host.inside_of(Kind.CALL)
     ran = np.flatnonzero(host.of(Kind.EAGER) & (host.number("is_func", 0) == 1))
-    names = dict(zip(own_call[ran].tolist(), host.text("eager_op")[ran].tolist(), strict=True))
+    own_call = host.inside_of(Kind.CALL, event=ran)
+    names = dict(zip(own_call.tolist(), host.text("eager_op")[ran].tolist(), strict=True))
     strings = host.space.strings
     return [strings[names.get(event, 0)].decode("utf-8", "replace") for event in call.tolist()]
 

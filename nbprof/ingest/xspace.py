@@ -16,7 +16,6 @@ The field numbers are those of ``tsl/profiler/protobuf/xplane.proto``.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from nbprof.ingest.events import (
     STAT_UINT64,
     STAT_VALUES,
     EventReader,
+    Events,
     Values,
 )
 from nbprof.ingest.lanes import Inner, scan_long
@@ -78,7 +78,7 @@ LARGEST_NS = (2**63 - 1) // 1000
 class Stat:
     """One stat of all events which carry it."""
 
-    event: Ints
+    event: Rows
     """Rows of the events, ascending."""
     value: npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.int32]
     """Numbers (a uint64 from 2⁶³ on wraps round to negative), or indices into `XSpace.strings`."""
@@ -163,9 +163,9 @@ def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = no_matter) ->
         kind=events.kind,
         name=events.name,
         display_name=events.display_name,
-        start_ps=((timestamp_ns - origin_ns) * 1000)[events.line] + events.offset_ps,
+        start_ps=_starts((timestamp_ns - origin_ns) * 1000, events),
         duration_ps=events.duration_ps,
-        _stats=_Stats(strings, events.values),
+        _stats=_Stats.of(events.values, strings),
     )
 
 
@@ -180,6 +180,13 @@ def _hold_outline(buffer: Buffer) -> None:
                     buffer.hold(at, at + length)
     except NbprofError:
         buffer.hold(0, len(buffer.data))  # whoever reads on will say what is wrong
+
+
+def _starts(of_line: Ints, events: Events) -> Ints:
+    """Give the time at which each event starts, in the room of the offsets."""
+    start = events.offset_ps
+    start += of_line[events.line]
+    return start
 
 
 def _shown(texts: list[bytes]) -> list[str]:
@@ -228,38 +235,38 @@ def _read_plane_stats(
 
 @dataclass(frozen=True, eq=False)
 class _Stats:
-    """The values of the stats that were kept, and those taken apart by name so far."""
+    """The values of the stats that were kept, ordered by name, and those read so far."""
 
     strings: Strings
-    values: Values
+    names: Ints
+    border: Ints
+    """Where the values of each name begin, and where the last end."""
+    event: Rows
+    tag: Tags
+    value: Words
     taken: dict[str, Stat] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Values, strings: Strings) -> "_Stats":
+        names, which = distinct(values.name, len(strings.texts))
+        border = np.append(0, np.cumsum(np.bincount(which, minlength=len(names))))
+        # Narrow numbers, since numpy sorts 16 bits by counting and more bits by comparing.
+        order = np.argsort(which.astype(np.min_scalar_type(len(names))), kind="stable")
+        event, tag, value = values.event[order], values.tag[order], values.value[order]
+        return cls(strings, names, border, event, tag, value)
 
     def read(self, name: str) -> Stat:
         if name not in self.taken:
             self.taken[name] = self._take(name.encode(errors="replace"))
         return self.taken[name]
 
-    @cached_property
-    def _by_name(self) -> tuple[Ints, Ints, Ints]:
-        """The names there are, the values ordered by them, and where each begins."""
-        names, which = distinct(self.values.name, len(self.strings.texts))
-        # Narrow numbers, since numpy sorts 16 bits by counting and more bits by comparing.
-        order = np.argsort(which.astype(np.min_scalar_type(len(names))), kind="stable")
-        return names, order, np.append(0, np.cumsum(np.bincount(which, minlength=len(names))))
-
     def _take(self, name: bytes) -> Stat:
-        values = self.values
-        names, order, border = self._by_name
-        place = int(np.searchsorted(names, self.strings.rows.get(name, -1)))
-        if place == len(names) or names[place] != self.strings.rows.get(name, -1):
-            chosen = order[:0]
-        else:
-            chosen = order[border[place] : border[place + 1]]
-        event = values.event[chosen].astype(np.int64)
+        row = self.strings.rows.get(name, -1)
+        first, end = self.border[np.searchsorted(self.names, (row, row + 1))].tolist()
+        event, tag, value = self.event[first:end], self.tag[first:end], self.value[first:end]
         is_last = np.append(event[1:] != event[:-1], True)[: len(event)]
         if not is_last.all():
-            chosen, event = chosen[is_last], event[is_last]
-        tag, value = values.tag[chosen], values.value[chosen]
+            event, tag, value = event[is_last], tag[is_last], value[is_last]
         if (tag == STAT_REFERENCE).any():
             return Stat(event, self._texts(tag, value), is_text=True)
         return Stat(event, _numbers(tag, value), is_text=False)
