@@ -38,7 +38,7 @@ def trace_table(
         {
             "function": [strings[text].decode("utf-8", "replace") for text in name],
             "count": count,
-            "step": steps.step_of_event[call],
+            "step": steps.step_of_event[call].astype(np.int64),
             "start_micros": host.start[call] / 1e6 + origin_ns / 1e3,
             "micros": _building(host, call) / 1e6,
             "changed": [
