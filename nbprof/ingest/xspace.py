@@ -173,13 +173,20 @@ def _hold_outline(buffer: Buffer) -> None:
     """Have all but the insides of long lines at hand, or all of what is no sound trace."""
     try:
         for tag, size, begin in buffer.fields(0, len(buffer.data)):
-            is_plane = tag == SPACE_PLANE
-            inside = buffer.fields(begin, begin + size) if is_plane else [(tag, size, begin)]
-            for number, length, at in inside:
-                if number & 7 == LENGTH and not (number == PLANE_LINE and length > LONG):
-                    buffer.hold(at, at + length)
+            if tag == SPACE_PLANE:
+                _hold_plane(buffer, begin, begin + size)
+            elif tag & 7 == LENGTH:
+                buffer.hold(begin, begin + size)
     except NbprofError:
         buffer.hold(0, len(buffer.data))  # whoever reads on will say what is wrong
+
+
+def _hold_plane(buffer: Buffer, position: int, end: int) -> None:
+    while end - position > LONG:
+        tag, size, begin, position = buffer.field(position, end)
+        if tag & 7 == LENGTH and not (tag == PLANE_LINE and size > LONG):
+            buffer.hold(begin, position)
+    buffer.hold(position, end)  # too short for a long line
 
 
 def _starts(of_line: Ints, events: Events) -> Ints:
