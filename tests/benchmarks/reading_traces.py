@@ -54,7 +54,7 @@ def measure(asked):
 
 
 def _compare(path, large, rounds):
-    """Ask every way as often as is wanted; on the largest trace the peers, which take long, once."""
+    """Ask every way as often as is wanted; of the largest trace the slow peers are asked once."""
     if not large:
         return compare("reading_traces", list(WAYS), path, WARM_UP, rounds)
     peers = [way for way in WAYS if way != OURS] if _free_memory() > ROOMY else []
