@@ -534,6 +534,24 @@ def test_a_column_that_is_missing_is_named_or_harms_no_view(tmp_path, path):
         assert sentence == f"{file} cannot be read as nbprof's own file: it lacks {column}."
 
 
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_log_of_fewer_nodes_than_there_are_is_refused(tmp_path, rows):
+    whole = nbprof.load(Path(__file__).parent / "data" / "tfprof" / "profile")
+    dataclasses.replace(whole, logged=whole.logged.head(rows)).save(tmp_path / "x.nbprof")
+
+    assert f"each of {len(whole.nodes)} nodes and has {rows}." in refusal(tmp_path / "x.nbprof")
+
+
+def test_a_log_that_is_missing_is_refused(tmp_path):
+    file = tmp_path / "x.nbprof"
+    nbprof.load(Path(__file__).parent / "data" / "tfprof" / "profile").save(file)
+
+    def without(catalogue):
+        del catalogue["tables"]["logged"]
+
+    assert "nodes and has 0." in refusal(rewritten(file, tmp_path / "y.nbprof", without))
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=str)
 def test_of_every_column_it_is_known_what_it_holds(path):
     profile = nbprof.load(Path(__file__).parent / "data" / path)

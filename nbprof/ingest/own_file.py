@@ -11,7 +11,7 @@ from nbprof.file_format import CATALOGUE, VERSION
 from nbprof.ingest.catalogue import decode_all, expect, read_catalogue
 from nbprof.ingest.members import DamageError, Members
 from nbprof.ingest.pointers import check_pointers
-from nbprof.ingest.stored_tables import check_kinds, read_tables
+from nbprof.ingest.stored_tables import StoredTable, check_kinds, read_tables
 from nbprof.lazy_tables import lazily
 from nbprof.schema import lacking
 
@@ -74,6 +74,8 @@ def _read_profile(members: Members) -> Profile:
     column = lacking({name: one.columns for name, one in tables.items()}, made.tfprof, hosts > 0)
     if column:
         raise DamageError(f"it lacks {column}")
+    if made.tfprof and "nodes" in tables:
+        _check_logged(tables["nodes"], tables.get("logged"))
     values = contents.fields | contents.tables | {"recording": made}
     return Profile(
         **{
@@ -82,6 +84,13 @@ def _read_profile(members: Members) -> Profile:
             if _is_there(field, values, "the profile")
         }
     )
+
+
+def _check_logged(nodes: StoredTable, logged: StoredTable | None) -> None:
+    """Refuse a log of other nodes; nodes of version 1 say themselves what was logged."""
+    rows = logged.rows if logged else 0
+    if rows != nodes.rows and not {"types", "float_ops"} <= nodes.columns.keys():
+        raise DamageError(f"logged should have a row for each of {nodes.rows} nodes and has {rows}")
 
 
 def _is_there(field: Field[Any], values: dict[str, Any], place: str) -> bool:
