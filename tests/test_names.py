@@ -26,6 +26,7 @@ def function(*nodes, arguments=(), **calls):
             for name in (*nodes, *called)
         ],
         signature=SimpleNamespace(input_arg=[SimpleNamespace(name=name) for name in arguments]),
+        SerializeToString=lambda: repr((nodes, arguments, calls)).encode(),
     )
 
 
@@ -93,7 +94,9 @@ def test_a_case_is_followed_into_the_branch_that_ran():
     case = SimpleNamespace(name="case", op="Case", device="", input=(), attr={"branches": listed})
     library = {
         "__inference_f_1": SimpleNamespace(
-            node_def=[case], signature=SimpleNamespace(input_arg=[])
+            node_def=[case],
+            signature=SimpleNamespace(input_arg=[]),
+            SerializeToString=lambda: b"a case of two",
         ),
         "second_2": function("case/Cos"),
     }

@@ -1,24 +1,20 @@
-from xspace_bytes import number, payload, varint
+from types import SimpleNamespace
 
-from nbprof.ingest.stacks import RUNNERS, below_runners, is_framework, read_stacks
-
-
-def fixed(tag_number, value):
-    return varint(tag_number << 3 | 1) + value.to_bytes(8, "little")
+from nbprof.ingest.stacks import RUNNERS, below_runners, in_cells, is_framework, read_stacks
 
 
 def debug_info(files, frames, traces, names):
-    """Write a GraphDebugInfo as TensorFlow does."""
-    written = b"".join(payload(1, file) for file in files)
-    for key, (file, line, function) in frames.items():
-        frame = number(1, file) + number(2, line) + payload(4, function)
-        written += payload(4, fixed(1, key) + payload(2, frame))
-    for key, ids in traces.items():
-        packed = b"".join(value.to_bytes(8, "little") for value in ids)
-        written += payload(6, fixed(1, key) + payload(2, payload(2, packed)))
-    for name, trace in names.items():
-        written += payload(5, payload(1, name) + fixed(2, trace))
-    return written
+    """Make what a GraphDebugInfo looks like."""
+    return SimpleNamespace(
+        files=files,
+        frames_by_id={
+            key: SimpleNamespace(file_index=file, line=line, func=function)
+            for key, (file, line, function) in frames.items()
+        },
+        traces_by_id={key: SimpleNamespace(frame_id=ids) for key, ids in traces.items()},
+        name_to_trace_id=names,
+        SerializeToString=lambda deterministic: repr((files, frames, traces, names)).encode(),
+    )
 
 
 def test_the_stack_of_each_node_is_read_outermost_first():
@@ -29,7 +25,7 @@ def test_the_stack_of_each_node_is_read_outermost_first():
         {"dense/MatMul": 1, "loss": 2, "lost": 99},
     )
 
-    assert read_stacks(info, "f") == {
+    assert {node: made.frames for node, made in read_stacks(info).items()} == {
         "dense/MatMul": (("train.py", 9, "<module>"), ("layers.py", 4, "dense")),
         "loss": (("train.py", 9, "<module>"),),
     }
@@ -47,7 +43,7 @@ def test_frames_begin_below_what_runs_cells_and_those_of_frameworks_are_told():
         ("/env/site-packages/tensorflow/python/ops/math_ops.py", 1, "matmul"),
     )
 
-    kept = below_runners(stack, {"/tmp/ipykernel_1/2.py": "In [4]"})
+    kept = in_cells(below_runners(stack), {"/tmp/ipykernel_1/2.py": "In [4]"})
 
     assert [(file, line) for file, line, _ in kept if not is_framework(file)] == [
         ("In [4]", 5),

@@ -144,7 +144,7 @@ class Capture:
     notes: tuple[str, ...] = ()
     has_memory: bool = False
     """Whether allocations were recorded."""
-    function_stacks: Callable[[str], bytes | None] = _no_function
+    function_stacks: Callable[[str], Any] = _no_function
     """Gives the GraphDebugInfo of a function by its name, or None."""
     dispatches: DispatchLog = field(default_factory=no_dispatches)
     cells: Mapping[str, str] = field(default_factory=dict)

@@ -41,7 +41,7 @@ class SessionWatch:
                 self._library.update(definitions.functions_of_graph(graph))
         return self._library.get(name)
 
-    def stacks(self, name: str) -> bytes | None:
+    def stacks(self, name: str) -> Any:
         """Give the GraphDebugInfo of a graph, or None."""
         graph = self._named(name)
         return None if graph is None else definitions.graph_stacks(graph)

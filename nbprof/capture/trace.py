@@ -250,7 +250,7 @@ class Recorder:
     def _function_def(self, name: str) -> Any:
         return self._sessions.function_def(name) or definitions.function_def(name)
 
-    def _function_stacks(self, name: str) -> bytes | None:
+    def _function_stacks(self, name: str) -> Any:
         return self._sessions.stacks(name) or definitions.function_stacks(name)
 
     def _model(self, functions: Collection[str]) -> Model:

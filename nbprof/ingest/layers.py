@@ -10,19 +10,18 @@ then the order of the model decides.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER
+from nbprof.capture.capture import BACKWARD, METRICS, OPTIMIZER
 from nbprof.ingest.names import INPUT_PIPELINE
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.sources import GraphStacks
 
 if TYPE_CHECKING:
-    from nbprof.capture.capture import DispatchLog, Model, Stack
+    from nbprof.capture.capture import DispatchLog, Model
     from nbprof.ingest.names import Functions, Resolved
     from nbprof.ingest.runs import Runs
     from nbprof.ingest.variables import VariableNodes
@@ -37,13 +36,6 @@ Scope = tuple[str, ...]
 Place = tuple[Chain, str]
 """In which layers, or, without any, in which other part of the work."""
 
-_LAYER_CALL = ("keras/src/layers/layer.py", "__call__")
-_PARTS = (
-    (METRICS, re.compile(r"/keras/src/metrics/")),
-    (OPTIMIZER, re.compile(r"/keras/src/optimizers/|/tensorflow/python/training/optimizer\.py")),
-    (LOSS, re.compile(r"/keras/src/losses/|/keras/src/trainers/compile_utils\.py")),
-)
-_TAPE = re.compile(r"/tensorflow/python/(eager/backprop|ops/gradients_util)\.py")
 _GRADIENT = re.compile(r"(?:gradient_tape/|(?:^|.*/)gradients(?:_\d+)?/)(?P<forward>.+)")
 _GRADIENT_OP = re.compile(r"(?P<forward>.+?)_grad(?:_\d+)?(?:/.*)?")
 _INPUT_OP = re.compile(r".*Dataset(V\d+)?|.*Iterator.*|Optional.*")
@@ -134,7 +126,7 @@ class _Finder:
             return (chain, ""), backward
         stack = self._stacks.of(where.function, where.origin)
         if not backward:
-            return ((), _part(stack) or OUTSIDE), _within_tape(stack)
+            return ((), stack.part or OUTSIDE), stack.in_tape
         while name and name not in parts:
             name = name.rpartition("/")[0]
         return ((), parts.get(name, OUTSIDE)), True
@@ -156,8 +148,8 @@ class _Finder:
                 if forward_name(name)[1]:
                     continue
                 stack = self._stacks.of(function, name)
-                parts[name] = parts[name.rpartition("/")[0]] = _part(stack) or OUTSIDE
-                _note(top, name, variables, _layer_calls(stack))
+                parts[name] = parts[name.rpartition("/")[0]] = stack.part or OUTSIDE
+                _note(top, name, variables, stack.layer_calls)
             found: dict[Scope, Chain] = {}
             self._name_scopes(top, (), (), found)
             self._owners[owner] = found, parts
@@ -251,33 +243,6 @@ def _is_numbered(text: str, name: str) -> bool:
     """Tell whether a scope's text is this name, or the name with a number to make it unique."""
     rest = text.removeprefix(name)
     return text.startswith(name) and (not rest or (rest[0] == "_" and rest[1:].isdigit()))
-
-
-def _layer_calls(stack: "Stack") -> int:
-    file, function = _LAYER_CALL
-    return sum(1 for path, _, name in stack if name == function and path.endswith(file))
-
-
-def _part(stack: "Stack") -> str:
-    """Tell from a node's stack what it is for, an empty text where it does not say."""
-    first = min((_rank(path) for path, _, _ in stack), default=len(_PARTS))
-    return _PARTS[first][0] if first < len(_PARTS) else ""
-
-
-@cache
-def _rank(path: str) -> int:
-    """Tell of which of the parts a file is: the first comes before the others."""
-    found = (place for place, (_, pattern) in enumerate(_PARTS) if pattern.search(path))
-    return next(found, len(_PARTS))
-
-
-def _within_tape(stack: "Stack") -> bool:
-    return any(_is_tape(path) for path, _, _ in stack)
-
-
-@cache
-def _is_tape(path: str) -> bool:
-    return _TAPE.search(path) is not None
 
 
 class _Rows:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nbprof.ingest.remembered import Remembered
+
 INPUT_PIPELINE, NOT_KNOWN = "tf.data", "unknown"
 """What nodes belong to that are in no tf.function; eager ops belong to "", nowhere, and those of a
 session to its graph, which is named like a function."""
@@ -222,8 +224,15 @@ class Functions:
     def _body(self, name: str) -> _Function | None:
         if name not in self._read:
             message = self._function_def(name)
-            self._read[name] = None if message is None else _read_function(message)
+            self._read[name] = None if message is None else _remember(message)
         return self._read[name]
+
+
+_remembered = Remembered[_Function]()
+
+
+def _remember(message: Any) -> _Function:
+    return _remembered.of(message.SerializeToString(), lambda: _read_function(message))
 
 
 def _read_function(message: Any) -> _Function:

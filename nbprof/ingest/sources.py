@@ -5,14 +5,14 @@ stack. An eager op ran inside a call from Python that was watched: the call's wi
 same thread, has it.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.nesting import NONE, Nesting, Rows, sort_order
-from nbprof.ingest.stacks import below_runners, is_framework, read_stacks
+from nbprof.ingest.stacks import NodeStack, below_runners, in_cells, is_framework, read_stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,23 +24,25 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 
+NO_STACK = NodeStack(())
+
 
 class GraphStacks:
     """The Python stacks that made the nodes of functions and graphs, frameworks included."""
 
-    def __init__(self, function_stacks: "Callable[[str], bytes | None]") -> None:
+    def __init__(self, function_stacks: "Callable[[str], Any]") -> None:
         self._ask = function_stacks
-        self._known: dict[str, dict[str, Stack]] = {"": {}}
+        self._known: dict[str, dict[str, NodeStack]] = {"": {}}
 
-    def of(self, function: str, node: str) -> "Stack":
+    def of(self, function: str, node: str) -> NodeStack:
         """Give a node's stack; what TensorFlow makes around a loop has the loop's."""
         if function not in self._known:
             info = self._ask(function)
-            self._known[function] = read_stacks(info, function) if info else {}
+            self._known[function] = {} if info is None else read_stacks(info)
         known = self._known[function]
         while known and node and node not in known:
             node = node.rpartition("/")[0]
-        return known.get(node, ())
+        return known.get(node, NO_STACK)
 
 
 class Stacks:
@@ -72,11 +74,13 @@ def find_sources(
     `resolved` says where each node comes from, `dispatch` in which watched call each run was made.
     """
     stacks = Stacks()
-    found = (graph_stacks.of(place.function, place.origin) for place in resolved)
+    found = [graph_stacks.of(place.function, place.origin) for place in resolved]
     cells = capture.cells
-    numbers = [stacks.number(below_runners(stack, cells)) if stack else NONE for stack in found]
-    of_node = np.array(numbers, dtype=np.intp)
-    sites = [stacks.number(below_runners(site, cells)) for site in capture.dispatches.sites]
+    number = {made: stacks.number(in_cells(made.of_user, cells)) for made in dict.fromkeys(found)}
+    of_node = np.array([number[made] for made in found], dtype=np.intp)
+    sites = [
+        stacks.number(in_cells(below_runners(site), cells)) for site in capture.dispatches.sites
+    ]
     of_dispatch = np.array([*sites, NONE], dtype=np.intp)[
         np.append(capture.dispatches.site, len(sites))
     ]

@@ -1,15 +1,15 @@
-"""Python stacks: where in the user's code a node was made or an eager op was run."""
+"""Python stacks: where in the user's code a node was made or an eager op was run, and for what."""
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from os import sep
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from nbprof.capture.capture import Frame, Stack
-from nbprof.ingest.wire import FIXED64, LENGTH, VARINT, Buffer, Fields, Spans, scan
+from nbprof.capture.capture import LOSS, METRICS, OPTIMIZER, Frame, Stack
+from nbprof.ingest.remembered import Remembered
 
 RUNNERS = (f"{Path(__file__).parents[1]}{sep}", f"{sep}IPython{sep}core{sep}")
 """Parts of the paths of files that run the user's code: a stack begins after them."""
@@ -23,83 +23,101 @@ FRAMEWORKS = re.compile(
 )
 """The paths of files whose frames are not the user's."""
 
-INFO_FILE = 1 << 3 | LENGTH
-INFO_FRAME = 4 << 3 | LENGTH
-INFO_NAME = 5 << 3 | LENGTH
-INFO_TRACE = 6 << 3 | LENGTH
-KEY_NUMBER, KEY_TEXT = 1 << 3 | FIXED64, 1 << 3 | LENGTH
-VALUE_NUMBER, VALUE_MESSAGE = 2 << 3 | FIXED64, 2 << 3 | LENGTH
-FRAME_FILE, FRAME_LINE, FRAME_FUNCTION = 1 << 3 | VARINT, 2 << 3 | VARINT, 4 << 3 | LENGTH
-TRACE_FRAMES = 2 << 3 | LENGTH
+_LAYER_CALL = ("keras/src/layers/layer.py", "__call__")
+_PARTS = (
+    (METRICS, re.compile(r"/keras/src/metrics/")),
+    (OPTIMIZER, re.compile(r"/keras/src/optimizers/|/tensorflow/python/training/optimizer\.py")),
+    (LOSS, re.compile(r"/keras/src/losses/|/keras/src/trainers/compile_utils\.py")),
+)
+_TAPE = re.compile(r"/tensorflow/python/(eager/backprop|ops/gradients_util)\.py")
 
 
-def read_stacks(info: bytes, function: str) -> dict[str, Stack]:
+@dataclass(frozen=True, eq=False)
+class NodeStack:
+    """The stack that made a node, or several, frameworks included, and what it tells of them."""
+
+    frames: Stack
+
+    @cached_property
+    def of_user(self) -> Stack:
+        """The frames below what runs cells."""
+        return below_runners(self.frames)
+
+    @cached_property
+    def layer_calls(self) -> int:
+        """How many calls of Keras layers are in it."""
+        file, function = _LAYER_CALL
+        return sum(1 for path, _, name in self.frames if name == function and path.endswith(file))
+
+    @cached_property
+    def part(self) -> str:
+        """What part of the work it is for, an empty text where it does not say."""
+        first = min((_rank(path) for path, _, _ in self.frames), default=len(_PARTS))
+        return _PARTS[first][0] if first < len(_PARTS) else ""
+
+    @cached_property
+    def in_tape(self) -> bool:
+        """Whether a gradient was being made."""
+        return any(_is_tape(path) for path, _, _ in self.frames)
+
+
+@cache
+def _rank(path: str) -> int:
+    """Tell of which of the parts a file is: the first comes before the others."""
+    found = (place for place, (_, pattern) in enumerate(_PARTS) if pattern.search(path))
+    return next(found, len(_PARTS))
+
+
+@cache
+def _is_tape(path: str) -> bool:
+    return _TAPE.search(path) is not None
+
+
+_remembered = Remembered[dict[str, NodeStack]]()
+
+
+def read_stacks(info: Any) -> dict[str, NodeStack]:
     """Read a GraphDebugInfo: the stack of each node of a function, by the node's name."""
-    buffer = Buffer(info, f"the debug information of {function}")
-    top = scan(buffer, buffer.all())
-    files = [path.decode("utf-8", "replace") for path in top.where(INFO_FILE).payloads(info)]
-    frames = _read_frames(buffer, top.messages(INFO_FRAME), files)
-    traces = _read_traces(buffer, top.messages(INFO_TRACE), frames)
+    # TensorFlow puts what it says into another order each time.
+    return _remembered.of(info.SerializeToString(deterministic=True), lambda: _read_stacks(info))
 
-    names = top.messages(INFO_NAME)
-    entries = scan(buffer, names)
-    keys = entries.texts(KEY_TEXT, len(names), info)
-    ids = entries.numbers(VALUE_NUMBER, len(names)).tolist()
+
+def _read_stacks(info: Any) -> dict[str, NodeStack]:
+    files = list(info.files)
+    frames: dict[int, Frame] = {
+        # AutoGraph leaves lambdas nameless.
+        key: (_at(files, frame.file_index), frame.line, frame.func or "<lambda>")
+        for key, frame in info.frames_by_id.items()
+    }
+    stacks = {
+        key: NodeStack(tuple(frames[number] for number in trace.frame_id if number in frames))
+        for key, trace in info.traces_by_id.items()
+    }
     return {
-        name.decode("utf-8", "replace").removesuffix("@"): traces[trace]
-        for name, trace in zip(keys, ids, strict=True)
-        if trace in traces
+        name.removesuffix("@"): stacks[trace]
+        for name, trace in info.name_to_trace_id.items()
+        if trace in stacks
     }
 
 
-def _values(buffer: Buffer, entries: Spans) -> tuple[list[int], Fields]:
-    """Read the keys and the value messages of a map."""
-    fields = scan(buffer, entries)
-    values = fields.last(len(entries), VALUE_MESSAGE)
-    inner = scan(buffer, Spans(values.row, values.begin, values.value))
-    return fields.numbers(KEY_NUMBER, len(entries)).tolist(), inner
+def _at(files: list[str], number: int) -> str:
+    return files[number] if 0 <= number < len(files) else ""
 
 
-def _read_frames(buffer: Buffer, entries: Spans, files: list[str]) -> dict[int, Frame]:
-    keys, inner = _values(buffer, entries)
-    count = len(entries)
-    functions = inner.texts(FRAME_FUNCTION, count, buffer.data)
-    places = zip(
-        inner.numbers(FRAME_FILE, count).tolist(),
-        inner.numbers(FRAME_LINE, count).tolist(),
-        functions,
-        strict=True,
-    )
-    return {
-        key: (files[file] if 0 <= file < len(files) else "", line, _function(name))
-        for key, (file, line, name) in zip(keys, places, strict=True)
-    }
-
-
-def _function(name: bytes) -> str:
-    """Name a function; AutoGraph leaves lambdas nameless."""
-    return name.decode("utf-8", "replace") or "<lambda>"
-
-
-def _read_traces(buffer: Buffer, entries: Spans, frames: Mapping[int, Frame]) -> dict[int, Stack]:
-    keys, inner = _values(buffer, entries)
-    packed = inner.last(len(entries), TRACE_FRAMES).payloads(buffer.data)
-    numbers = (np.frombuffer(ids[: len(ids) // 8 * 8], "<i8").tolist() for ids in packed)
-    return {
-        key: tuple(frames[number] for number in ids if number in frames)
-        for key, ids in zip(keys, numbers, strict=True)
-    }
-
-
-def below_runners(stack: Iterable[Frame], cells: Mapping[str, str]) -> Stack:
-    """Keep the frames below what runs cells; those in cells get the cell's name for a file."""
+def below_runners(stack: Iterable[Frame]) -> Stack:
+    """Keep the frames below what runs cells."""
     kept: list[Frame] = []
-    for file, line, function in stack:
-        if _is_runner(file):
+    for frame in stack:
+        if _is_runner(frame[0]):
             kept.clear()
         else:
-            kept.append((cells.get(file, file), line, function))
+            kept.append(frame)
     return tuple(kept)
+
+
+def in_cells(stack: Stack, cells: Mapping[str, str]) -> Stack:
+    """Give the frames in cells the cell's name for a file."""
+    return tuple((cells.get(file, file), line, function) for file, line, function in stack)
 
 
 @cache

@@ -37,19 +37,15 @@ def function_size(name: str) -> int:
     return len(message.node_def) + sum(map(function_size, called))
 
 
-def function_stacks(name: str) -> bytes | None:
+def function_stacks(name: str) -> Any:
     """Give the GraphDebugInfo of a function, the Python stacks that made its nodes, or None."""
-    from tensorflow.python import pywrap_tfe
-    from tensorflow.python.client import pywrap_tf_session
     from tensorflow.python.eager import context
-    from tensorflow.python.framework import c_api_util, errors
+    from tensorflow.python.framework import errors
 
     if not _has_context():
         return None
     try:
-        with c_api_util.tf_buffer() as buffer:
-            pywrap_tfe.TFE_ContextGetGraphDebugInfo(context.context()._handle, name, buffer)
-            return bytes(pywrap_tf_session.TF_GetBuffer(buffer))
+        return context.context().get_graph_debug_info(name)
     except errors.NotFoundError:
         return None
 
@@ -80,7 +76,7 @@ def functions_of_graph(graph: Any) -> dict[str, Any]:
     return {function.signature.name: function for function in graph.as_graph_def().library.function}
 
 
-def graph_stacks(graph: Any) -> bytes:
+def graph_stacks(graph: Any) -> Any:
     """Give the GraphDebugInfo of a v1 graph."""
     from tensorflow.python.util import tf_stack
 
@@ -88,7 +84,7 @@ def graph_stacks(graph: Any) -> bytes:
     for operation in graph.get_operations():
         if operation.traceback is not None:
             builder.AccumulateStackTrace("", operation.name, operation.traceback)
-    return bytes(builder.Build().SerializeToString())
+    return builder.Build()
 
 
 def graph_variables(graph: Any) -> list[Variable]:
