@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from nbprof.ingest.event_metadata import read_event_metadata
 from nbprof.ingest.names import Resolved, function_of_module
 from nbprof.ingest.nesting import NONE, Rows
-from nbprof.ingest.stacks import is_framework
 from nbprof.ingest.wire import LENGTH, VARINT, Buffer, Spans, scan
 
 if TYPE_CHECKING:
@@ -96,26 +94,18 @@ def place_hlo_ops(
 
 
 def add_stacks(
-    frames: pd.DataFrame, stack: Rows, of_node: "list[Stack]", runs: "Runs"
-) -> tuple[Rows, pd.DataFrame]:
-    """Give the runs the stacks of their nodes, behind those there are.
+    stack: Rows, first: int, of_node: "list[Stack]", runs: "Runs"
+) -> "tuple[Rows, list[Stack]]":
+    """Give the runs the stacks of their nodes; give these, too, the numbers of which begin there.
 
     The files of a trace are of another time or machine: their lines are not looked up here.
     """
     distinct = list(dict.fromkeys(one for one in of_node if one))
     if not distinct:
-        return stack, frames
-    first = int(frames["stack"].max()) + 1 if len(frames) else 0
+        return stack, []
     number = {one: first + place for place, one in enumerate(distinct)}
     known = np.array([number.get(one, NONE) for one in of_node], dtype=np.intp)[runs.node]
-    rows = [
-        (number[one], file, line, function, "", is_framework(file))
-        for one in distinct
-        for file, line, function in one
-    ]
-    added = pd.DataFrame(rows, columns=frames.columns).astype({"framework": bool})
-    whole = pd.concat([frames, added], ignore_index=True) if len(frames) else added
-    return np.where(stack == NONE, known, stack), whole
+    return np.where(stack == NONE, known, stack), distinct
 
 
 def _root(made: dict[str, Made]) -> str:

@@ -1,8 +1,6 @@
 """The tables of a Profile, made from what was found in a trace; times become ns since the cell."""
 
-import linecache
-import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -10,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nbprof.capture.capture import Model, Stack, Variable
+from nbprof.capture.capture import Model, Variable
 from nbprof.ingest.allocations import Allocations, per_run
 from nbprof.ingest.dtypes import NAMES
 from nbprof.ingest.flops import Dims
@@ -21,21 +19,15 @@ from nbprof.ingest.names import Functions, Resolved, short_name, tell_apart
 from nbprof.ingest.nesting import NONE, Rows
 from nbprof.ingest.runs import Runs
 from nbprof.ingest.shapes import Shaped
-from nbprof.ingest.stacks import is_framework
 from nbprof.ingest.steps import Steps
 from nbprof.ingest.xspace import XSpace
+
+Ints = npt.NDArray[np.integer]
 
 TRAINABLE = "_trainable_variables"
 """tfprof's type of the variables that a model learns."""
 
 MEMORY = ("bytes", "peak_bytes", "residual_bytes")
-
-FRAMES = {
-    **{"stack": np.int64, "file": object, "line": np.int64},
-    **{"function": object, "source": object, "framework": bool},
-}
-CELLS = {"file": object, "line": np.int64, "text": object}
-"""The columns of those tables."""
 
 
 def node_table(
@@ -50,68 +42,41 @@ def node_table(
     names = tell_apart([(node.owner, node.node) for node in resolved])
     counted = sorted(placed.of_variable)
     variables = [model.variables[number] for number in counted]
-    nodes = pd.DataFrame(
-        {
-            "name": [*names, *(variable.name for variable in variables)],
-            "op_type": [
-                *(op_type for _, _, op_type in runs.nodes),
-                *(variable.op_type for variable in variables),
-            ],
-            "device": [*devices, *([""] * len(variables))],
-            "data_format": [*formats, *([""] * len(variables))],
-            "shape": [*([""] * len(names)), *(_spell(variable.dims) for variable in variables)],
-        },
-        dtype=object,
-    )
-    nothing = np.zeros(len(names))
-    nodes["params"] = np.append(nothing, [_elements(variable) for variable in variables])
-    nodes["trainable"] = np.append(nothing, [one.trainable for one in variables]).astype(bool)
-    nodes["types"] = [(TRAINABLE,) if trainable else () for trainable in nodes["trainable"]]
+    nothing, no_text = np.zeros(len(names)), [""] * len(variables)
     rows = [placed.of_variable[number] for number in counted]
-    nodes["layer"] = np.append(nothing + NONE, rows).astype(np.int32)
-    return nodes
+    trainable = [False] * len(names) + [one.trainable for one in variables]
+    return pd.DataFrame(
+        {
+            "name": _objects([*names, *(variable.name for variable in variables)]),
+            "op_type": _objects(
+                [op_type for _, _, op_type in runs.nodes]
+                + [variable.op_type for variable in variables]
+            ),
+            "device": _objects(devices + no_text),
+            "data_format": _objects(formats + no_text),
+            "shape": _objects(
+                [""] * len(names) + [_spell(variable.dims) for variable in variables]
+            ),
+            "params": np.append(nothing, [_elements(variable) for variable in variables]),
+            "trainable": np.array(trainable, dtype=bool),
+            "types": _objects([(TRAINABLE,) if one else () for one in trainable]),
+            "layer": np.append(nothing + NONE, rows).astype(np.int32),
+        },
+        copy=False,
+    )
+
+
+def _objects(values: list[Any]) -> "pd.Series[Any]":
+    return pd.Series(values, dtype=object)
 
 
 def _elements(variable: Variable) -> float:
     return np.nan if variable.dims is None else float(prod(variable.dims))
 
 
-def layer_table(placed: Placed) -> pd.DataFrame:
+def layer_table(rows: list[tuple[str, str, int]]) -> pd.DataFrame:
     """List the layers and the other parts of the work."""
-    return pd.DataFrame(placed.rows, columns=["name", "kind", "parent"])
-
-
-def frame_table(stacks: list[Stack], cells: Mapping[str, str]) -> pd.DataFrame:
-    """List the frames of all stacks, with the text of their lines where it can be had."""
-    files = {name: file for file, name in cells.items()}
-    rows = []
-    for number, stack in enumerate(stacks):
-        for file, line, function in stack:
-            framework = is_framework(file)
-            source = "" if framework else linecache.getline(files.get(file, file), line).strip()
-            rows.append((number, file, line, function, source, framework))
-    columns = zip(FRAMES.items(), zip(*rows, strict=True) if rows else ((),) * 6, strict=True)
-    return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})
-
-
-TYPED = re.compile(r"^# (?=%%(tfprof|memit|mprun|memobj)\b)")
-
-
-def cell_table(frames: pd.DataFrame, cells: Mapping[str, str]) -> pd.DataFrame:
-    """List all lines of the cells that a frame is in.
-
-    The line of a magic, which was compiled as a comment, is as it was typed.
-    """
-    used = set(frames["file"])
-    files = {name: file for file, name in cells.items()}
-    rows = [
-        (name, number, (TYPED.sub("", text) if number == 1 else text).rstrip("\n"))
-        for name, file in files.items()
-        if name in used
-        for number, text in enumerate(linecache.getlines(file), start=1)
-    ]
-    columns = zip(CELLS.items(), zip(*rows, strict=True) if rows else ((),) * 3, strict=True)
-    return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})
+    return pd.DataFrame(rows, columns=["name", "kind", "parent"])
 
 
 def shape_table(distinct: list[tuple[Dims | None, ...]]) -> pd.DataFrame:
@@ -200,13 +165,12 @@ def _none() -> Allocations:
     return Allocations(rows, numbers, numbers, numbers, rows, rows, rows, numbers)
 
 
-def thread_table(space: XSpace, lines: list[int], line_of_cell: int) -> pd.DataFrame:
+def thread_table(space: XSpace, lines: Ints, line_of_cell: int) -> Callable[[], pd.DataFrame]:
     """Name the threads and streams, and tell which of them ran the cell."""
-    names = [space.line_name[line] for line in lines]
-    devices = [space.plane_names[space.line_plane[line]] for line in lines]
-    threads = pd.DataFrame({"name": names, "device": devices}, dtype=object)
-    threads["is_cell"] = np.array(lines, dtype=np.int64) == line_of_cell
-    return threads
+    names = [space.line_name[line] for line in lines.tolist()]
+    devices = [space.plane_names[space.line_plane[line]] for line in lines.tolist()]
+    table = {"name": _objects(names), "device": _objects(devices), "is_cell": lines == line_of_cell}
+    return lambda: pd.DataFrame(table)
 
 
 def step_table(

@@ -10,7 +10,7 @@ import numpy as np
 from nbprof._profile import Profile, Recording
 from nbprof.capture.capture import Capture
 from nbprof.distinct import distinct
-from nbprof.ingest import tables, walltime
+from nbprof.ingest import source_text, tables, walltime
 from nbprof.ingest.accelerator import add_kernels
 from nbprof.ingest.allocations import find_allocations
 from nbprof.ingest.callers import session_groups
@@ -81,8 +81,9 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     dispatch = match_dispatches(host, runs, log, began_ns)
     graph_stacks = GraphStacks(capture.function_stacks)
     stack, stacks = find_sources(runs, resolved, capture, graph_stacks, dispatch)
-    frames = tables.frame_table(stacks, capture.cells)
-    stack, frames = add_stacks(frames, stack, of_node, runs)
+    stack, of_modules = add_stacks(stack, len(stacks), of_node, runs)
+    texts = source_text.line_texts(stacks, capture.cells)
+    in_cells = source_text.cell_texts((*stacks, *of_modules), capture.cells)
     variables = VariableNodes(functions, model)
     placed = place_runs(runs, resolved, functions, variables, graph_stacks, model, log, dispatch)
     origin_ns = began_ns - capture.start_ns
@@ -100,14 +101,14 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     formats = [functions.data_format(place.function, place.origin) for place in resolved]
     made: dict[str, Any] = {
         "nodes": tables.node_table(runs, resolved, devices, formats, model, placed),
-        "layers": tables.layer_table(placed),
+        "layers": partial(tables.layer_table, placed.rows),
         "inputs": lambda: tables.input_table(resolved, functions),
         "shapes": lambda: tables.shape_table(shaped().distinct),
-        "frames": frames,
-        "cells": tables.cell_table(frames, capture.cells),
+        "frames": lambda: source_text.frame_table(stacks, texts, of_modules),
+        "cells": lambda: source_text.cell_table(in_cells),
         "events": lazily(lambda: tables.with_shapes(events, shaped()), part=events),
         "allocations": lambda: tables.allocation_table(strings, node, allocations, origin_ns),
-        "threads": tables.thread_table(space, lines.tolist(), clock.line),
+        "threads": tables.thread_table(space, lines, clock.line),
         "spent": walltime.spent(host, runs, capture, clock.line, origin_ns),
         "traces": trace_table(host, steps, model.signatures, origin_ns),
         "steps": tables.step_table(host, steps, origin_ns, capture.what, capture.wall_ns),

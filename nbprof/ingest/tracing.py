@@ -98,6 +98,8 @@ def notes_on_tracing(traces: pd.DataFrame) -> tuple[str, ...]:
     A second trace for no new arguments is no news: TensorFlow traces a function that makes
     variables twice, and every first fit of a Keras model does.
     """
+    if not len(traces):
+        return ()
     again = traces[traces["count"] > 1]
     notes = []
     for function, rows in again.groupby("function", sort=False):

@@ -62,9 +62,10 @@ def spent(
     own = _own(nesting.parent, start, end)
     total = np.bincount(category, weights=own, minlength=len(CATEGORIES)).astype(np.int64)
     total[PYTHON] += traced_ns - total.sum()
-    table = pd.DataFrame({"category": [*CATEGORIES, NOT_TRACED], "ns": [*total, 0]})
-    table.loc[len(CATEGORIES), "ns"] = wall_ns - traced_ns
-    return table[table["ns"] > 0].reset_index(drop=True)
+    times = [*zip(CATEGORIES, total.tolist(), strict=True), (NOT_TRACED, wall_ns - traced_ns)]
+    spent = {category: ns for category, ns in times if ns > 0}
+    ns = np.array(list(spent.values()), dtype=np.int64)
+    return pd.DataFrame({"category": pd.Series(list(spent), dtype="str"), "ns": ns})
 
 
 def line_of_cell(host: "HostEvents") -> int:
