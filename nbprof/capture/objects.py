@@ -44,7 +44,7 @@ def find_model(
         name = function.name.decode()
         graph = function._cached_graph
         if name in functions and graph is not None:
-            arguments[name] = variables.arguments(function.definition, graph)
+            arguments[name] = variables.arguments(function.cached_definition, graph)
     used = [number for held in arguments.values() for number in held.values()]
     used += variables.behind(handles)
     signatures = {

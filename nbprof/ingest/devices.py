@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbprof.distinct import distinct_pairs
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,9 +24,12 @@ def find_devices(
     """Give the device of every node: that of its kernels, else the one its graph asks for."""
     asked = [functions.device(place.function, place.origin) for place in resolved]
     devices = [_short(device) or CPU for device in asked]
-    on_device = np.stack((runs.node[runs.accelerator], runs.line[runs.accelerator]))
+    on_device = np.flatnonzero(runs.accelerator)
     ran_on: dict[int, set[str]] = {}
-    for node, line in np.unique(on_device, axis=1).T.tolist():
+    nodes, lines, _ = distinct_pairs(
+        runs.node[on_device], runs.line[on_device], len(space.line_plane)
+    )
+    for node, line in zip(nodes.tolist(), lines.tolist(), strict=True):
         ran_on.setdefault(node, set()).add(space.plane_names[space.line_plane[line]])
     for node, planes in ran_on.items():
         devices[node] = join_devices(planes)

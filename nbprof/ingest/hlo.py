@@ -7,7 +7,7 @@ The field numbers are those of ``xla/service/hlo.proto``.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,7 +89,7 @@ def place_hlo_ops(
         stacks[row] = made.stack
         path = made.path or roots[place.owner]
         if path:
-            placed[row] = replace(place, node=f"{path}/{op}")
+            placed[row] = place._replace(node=f"{path}/{op}")
     return placed, stacks
 
 

@@ -8,8 +8,8 @@ of such a name are calls; they are followed here, and the node's own name remain
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from nbprof.ingest.remembered import Remembered
 
@@ -59,8 +59,7 @@ class _Function:
     """`{node: the order of its dimensions}`, such as `NHWC`, for those that have one."""
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(NamedTuple):
     """Where an executed node comes from."""
 
     function: str
@@ -98,7 +97,7 @@ class Functions:
             place = self.resolve(names.get(function) or function, executed)
             if function in names:
                 owner = f"{INPUT_PIPELINE}:{names[function]}" if names[function] else INPUT_PIPELINE
-                place = replace(place, owner=owner)
+                place = place._replace(owner=owner)
             resolved.append(place)
         return resolved
 
@@ -126,7 +125,7 @@ class Functions:
         made = _RUNTIME_MADE.fullmatch(executed)
         if made:
             served = self.resolve(function, made["node"])
-            return replace(served, node=made["kind"] + served.node + made["number"])
+            return served._replace(node=made["kind"] + served.node + made["number"])
         owner = function
         seen = set()
         while (function, executed) not in seen:
@@ -245,6 +244,7 @@ def _read_function(message: Any) -> _Function:
     numbers: dict[str, dict[str, Sequence[int]]] = {
         node.name: {key: tuple(node.attr[key].list.i) for key in NUMBERS if key in node.attr}
         for node in message.node_def
+        if any(key in node.attr for key in NUMBERS)
     }
     arguments = tuple(argument.name for argument in message.signature.input_arg)
     order = tuple(node.name for node in message.node_def)

@@ -182,8 +182,11 @@ def _distinct(
 ) -> tuple[Rows, list[tuple[str, str, str]]]:
     """Number the distinct (group, name) pairs and spell them out."""
     groups, names, node = distinct_pairs(group, name, len(host.space.strings))
+    strings = host.space.strings
+    functions = {group: _function_of(strings, group) for group in set(groups.tolist())}
     pairs = zip(groups.tolist(), names.tolist(), strict=True)
-    return node, [_spell(host, *pair) for pair in pairs]
+    spelled = [_spell(group > 0, functions[group], strings[name]) for group, name in pairs]
+    return node, spelled
 
 
 _GROUPS = {
@@ -192,18 +195,20 @@ _GROUPS = {
 }
 
 
-def _spell(host: "HostEvents", group: int, name: int) -> tuple[str, str, str]:
+def _function_of(strings: list[bytes], group: int) -> str:
+    return _GROUPS.get(group) or _numbered(group) or _decode(strings[max(group, 0)])
+
+
+def _spell(in_function: bool, function: str, name: bytes) -> tuple[str, str, str]:
     """Give function, node and op type; what XLA runs has a name that begins with its function."""
-    strings = host.space.strings
-    function = _GROUPS.get(group) or _numbered(group) or _decode(strings[max(group, 0)])
-    node, op_type = map(_decode, split(strings[name]))
+    node, op_type = map(_decode, split(name))
     if node:
         return function, node, op_type
-    whole = _decode(strings[name])
+    whole = _decode(name)
     if whole.startswith(ITERATOR):
         stages = whole.partition("#")[0].split("::")
         return function, "/".join(stages), f"{ITERATOR}{stages[-1]}"
-    if group > 0:
+    if in_function:
         return function_of_module(function), f"/{whole}", hlo_type(whole)
     compiled, _, again = whole.partition(":")
     if again:

@@ -27,7 +27,7 @@ from nbprof.ingest.shapes import find_shapes
 from nbprof.ingest.sources import GraphStacks, find_sources, match_dispatches
 from nbprof.ingest.steps import Steps, find_steps
 from nbprof.ingest.tpu import Floats, add_hlo_ops, has_tpu, is_tpu
-from nbprof.ingest.tracing import notes_on_tracing, trace_table
+from nbprof.ingest.tracing import find_traces
 from nbprof.ingest.variables import VariableNodes
 from nbprof.ingest.xspace import XSpace, read_xspace
 from nbprof.lazy_tables import lazily
@@ -99,6 +99,7 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     events = tables.event_table(runs, thread, stack, allocations, placed, origin_ns)
     devices = find_devices(space, runs, resolved, functions)
     formats = [functions.data_format(place.function, place.origin) for place in resolved]
+    traces, on_traces = find_traces(host, steps, model.signatures, origin_ns)
     made: dict[str, Any] = {
         "nodes": tables.node_table(runs, resolved, devices, formats, model, placed),
         "layers": partial(tables.layer_table, placed.rows),
@@ -110,15 +111,14 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
         "allocations": lambda: tables.allocation_table(strings, node, allocations, origin_ns),
         "threads": tables.thread_table(space, lines, clock.line),
         "spent": walltime.spent(host, runs, capture, clock.line, origin_ns),
-        "traces": trace_table(host, steps, model.signatures, origin_ns),
+        "traces": traces,
         "steps": tables.step_table(host, steps, origin_ns, capture.what, capture.wall_ns),
     }
-    notes += notes_on_tracing(made["traces"])
     cost_ns = capture.cost_ns
     if clock.reading_since is not None:
         cost_ns += time.perf_counter_ns() - clock.reading_since
     recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)
-    return Profile(**made, recording=recording, notes=capture.notes + notes)
+    return Profile(**made, recording=recording, notes=capture.notes + notes + on_traces)
 
 
 def _add_tpu(

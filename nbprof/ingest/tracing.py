@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.names import short_name
 from nbprof.ingest.nesting import NONE, Rows
+from nbprof.lazy_tables import empty
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
@@ -20,17 +21,35 @@ Signatures = Mapping[str, Mapping[str, str]]
 
 _NUMBER = re.compile(r".*_(\d+)")
 MOST_NOTES = 3
+NO_TRACES = empty(
+    **{"function": "object", "count": "int64", "step": "int64"},
+    **{"start_micros": "float64", "micros": "float64", "changed": "object"},
+)
 
 
-def trace_table(
+def find_traces(
     host: "HostEvents", steps: "Steps", signatures: Signatures, origin_ns: int
+) -> tuple[Any, tuple[str, ...]]:
+    """Make the table of the calls that built a graph, and say which did so again."""
+    call = _traced_calls(host)
+    if not len(call):
+        return NO_TRACES, ()
+    table = _trace_table(host, steps, call, signatures, origin_ns)
+    return table, _notes(table)
+
+
+def _traced_calls(host: "HostEvents") -> Rows:
+    call = np.flatnonzero(host.of(Kind.CALL))
+    told, strings = host.text("tf_function_call")[call], host.space.strings
+    call = call[[strings[text].startswith(b"traced") for text in told.tolist()]]
+    return call[np.argsort(host.start[call], kind="stable")]
+
+
+def _trace_table(
+    host: "HostEvents", steps: "Steps", call: Rows, signatures: Signatures, origin_ns: int
 ) -> pd.DataFrame:
     """List the calls that built a graph, in order of time."""
     strings = host.space.strings
-    told = host.text("tf_function_call")
-    traced = np.array([text.startswith(b"traced") for text in strings], dtype=bool)
-    call = np.flatnonzero(host.of(Kind.CALL) & traced[told])
-    call = call[np.argsort(host.start[call], kind="stable")]
     count = host.number("tracing_count", 1)[call]
     made = _functions_of(host, call)
     name = host.space.name[host.row[call]]
@@ -92,14 +111,12 @@ def _number(function: str) -> int:
     return int(found[1]) if found else 0
 
 
-def notes_on_tracing(traces: pd.DataFrame) -> tuple[str, ...]:
+def _notes(traces: pd.DataFrame) -> tuple[str, ...]:
     """Say which functions were traced again, the longest first.
 
     A second trace for no new arguments is no news: TensorFlow traces a function that makes
     variables twice, and every first fit of a Keras model does.
     """
-    if not len(traces):
-        return ()
     again = traces[traces["count"] > 1]
     notes = []
     for function, rows in again.groupby("function", sort=False):
