@@ -9,36 +9,37 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 ROOM = 4 << 20
-"""How many bytes are remembered what they say: those used last."""
+"""For the bytes of how much it is known what they say."""
 
 Read = TypeVar("Read")
 
 
 class Remembered(Generic[Read]):
-    """What some bytes say, for as many as there is room."""
+    """What some bytes say: as many of those used last as there is room for."""
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room
+        self._left = room
         self._known: dict[bytes, Read] = {}  # those used last stand last
         self._lock = Lock()
 
     def of(self, source: bytes, read: Callable[[], Read]) -> Read:
         """Give what these bytes say, which `read` finds out if it is not known."""
         with self._lock:
-            known = self._known.pop(source, None)
-            self._room += len(source) if known is not None else 0
+            known = self._take(source)
         if known is None:
             known = read()
-        with self._lock:
-            self._keep(source, known)
+        if len(source) <= self._room:
+            with self._lock:
+                self._take(source)  # another thread may have been first
+                self._known[source] = known
+                self._left -= len(source)
+                while self._left < 0:
+                    self._take(next(iter(self._known)))
         return known
 
-    def _keep(self, source: bytes, known: Read) -> None:
-        if source in self._known:  # another thread was first
-            return
-        self._known[source] = known
-        self._room -= len(source)
-        while self._room < 0:
-            oldest = next(iter(self._known))
-            del self._known[oldest]
-            self._room += len(oldest)
+    def _take(self, source: bytes) -> Read | None:
+        if source not in self._known:
+            return None
+        self._left += len(source)
+        return self._known.pop(source)
