@@ -86,9 +86,10 @@ class Functions:
         Functions that input pipelines run have numbers for names; they are found by their nodes
         among those that `captured` lists.
         """
+        pipelines = {one for one, _, _ in nodes if one.startswith(f"{INPUT_PIPELINE}:")}
         ran = defaultdict(set)
         for function, executed, _ in nodes:
-            if function.startswith(f"{INPUT_PIPELINE}:"):
+            if function in pipelines:
                 ran[function].add(executed)
         known = captured() if ran else ()
         names = {function: self._with_nodes(found, known) for function, found in ran.items()}
@@ -127,9 +128,7 @@ class Functions:
             served = self.resolve(function, made["node"])
             return served._replace(node=made["kind"] + served.node + made["number"])
         owner = function
-        seen = set()
-        while (function, executed) not in seen:
-            seen.add((function, executed))
+        while True:  # and each call makes the name shorter
             body = self._body(function)
             if body is None:
                 executed = _without_calls(executed)
