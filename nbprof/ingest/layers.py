@@ -10,6 +10,7 @@ then the order of the model decides.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,6 @@ FUSED = "_Fused"
 
 Chain = tuple[int, ...]
 """Layers of a model by their numbers, the outermost first."""
-Scope = tuple[str, ...]
 Place = tuple[Chain, str]
 """In which layers, or, without any, in which other part of the work."""
 
@@ -113,15 +113,15 @@ class _Finder:
         self._stacks = stacks
         self._model = model
         self._weights_of: dict[int, frozenset[int]] = {}
-        self._owners: dict[str, tuple[Mapping[Scope, Chain], Mapping[str, str]]] = {}
+        self._owners: dict[str, tuple[Mapping[str, Chain], Mapping[str, str]]] = {}
 
     def place(self, where: "Resolved", op_type: str) -> tuple[Place, bool]:
         """Give the place of a node, and whether it is a part of the backward pass."""
-        if where.owner.startswith(INPUT_PIPELINE) or _INPUT_OP.fullmatch(op_type):
+        if where.owner.startswith(INPUT_PIPELINE) or _is_input_op(op_type):
             return ((), PIPELINE), False
         scopes, parts = self._owner(where.owner)
         name, backward = forward_name(self._origin(where, op_type))
-        chain = _longest(scopes, tuple(name.split("/")))
+        chain = _longest(scopes, name)
         if chain:
             return (chain, ""), backward
         stack = self._stacks.of(where.function, where.origin)
@@ -138,7 +138,7 @@ class _Finder:
         main_type = op_type.removeprefix(FUSED)
         return self._functions.fused_from(where.function, where.origin, main_type)
 
-    def _owner(self, owner: str) -> tuple[Mapping[Scope, Chain], Mapping[str, str]]:
+    def _owner(self, owner: str) -> tuple[Mapping[str, Chain], Mapping[str, str]]:
         """Read the scopes of a function once, and the parts of its nodes outside layers."""
         if owner not in self._owners:
             nodes = self._variables.of(owner)
@@ -150,14 +150,12 @@ class _Finder:
                 stack = self._stacks.of(function, name)
                 parts[name] = parts[name.rpartition("/")[0]] = stack.part or OUTSIDE
                 _note(top, name, variables, stack.layer_calls)
-            found: dict[Scope, Chain] = {}
-            self._name_scopes(top, (), (), found)
+            found: dict[str, Chain] = {}
+            self._name_scopes(top, "", (), found)
             self._owners[owner] = found, parts
         return self._owners[owner]
 
-    def _name_scopes(
-        self, scope: _Open, path: Scope, chain: Chain, found: dict[Scope, Chain]
-    ) -> None:
+    def _name_scopes(self, scope: _Open, path: str, chain: Chain, found: dict[str, Chain]) -> None:
         """Find the layers of the scopes inside a scope, and so on down."""
         candidates = {
             text: self._candidates(text, inner, chain)
@@ -167,8 +165,8 @@ class _Finder:
         layers = settle({text: fitting for text, fitting in candidates.items() if fitting})
         for text, inner in scope.inner.items():
             below = (*chain, layers[text]) if text in layers else chain
-            found[*path, text] = below
-            self._name_scopes(inner, (*path, text), below, found)
+            found[path + text] = below
+            self._name_scopes(inner, f"{path}{text}/", below, found)
 
     def _candidates(self, text: str, scope: _Open, chain: Chain) -> list[int]:
         layers = self._model.layers
@@ -201,6 +199,11 @@ class _Finder:
         return self._weights_of[number]
 
 
+@cache
+def _is_input_op(op_type: str) -> bool:
+    return _INPUT_OP.fullmatch(op_type) is not None
+
+
 def settle(candidates: dict[str, list[int]]) -> dict[str, int]:
     """Choose a layer for each scope, so that as many layers as can be get a scope."""
     left = {text: list(fitting) for text, fitting in candidates.items()}
@@ -217,7 +220,7 @@ def settle(candidates: dict[str, list[int]]) -> dict[str, int]:
 def forward_name(name: str) -> tuple[str, bool]:
     """Give the name of the node whose gradient this node computes, or the node's own."""
     backward = False
-    while found := _GRADIENT.fullmatch(name):
+    while "gradient" in name and (found := _GRADIENT.fullmatch(name)):
         backward, name = True, found["forward"]
     op = _GRADIENT_OP.fullmatch(name) if backward else None
     return op["forward"] if op else name, backward
@@ -232,11 +235,10 @@ def _note(top: _Open, name: str, variables: set[int], calls: int) -> None:
         scope.calls = max(scope.calls, calls)
 
 
-def _longest(scopes: Mapping[Scope, Chain], path: Scope) -> Chain:
-    for end in range(len(path), 0, -1):
-        if path[:end] in scopes:
-            return scopes[path[:end]]
-    return ()
+def _longest(scopes: Mapping[str, Chain], name: str) -> Chain:
+    while name and name not in scopes:
+        name = name.rpartition("/")[0]
+    return scopes.get(name, ())
 
 
 def _is_numbered(text: str, name: str) -> bool:
