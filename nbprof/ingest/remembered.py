@@ -25,17 +25,18 @@ class Remembered(Generic[Read]):
 
     def of(self, source: bytes, read: Callable[[], Read]) -> Read:
         """Give what these bytes say, which `read` finds out if it is not known."""
+        if len(source) > self._room:
+            return read()
         with self._lock:
             known = self._take(source)
         if known is None:
             known = read()
-        if len(source) <= self._room:
-            with self._lock:
-                self._take(source)  # another thread may have been first
-                self._known[source] = known
-                self._left -= len(source)
-                while self._left < 0:
-                    self._take(next(iter(self._known)))
+        with self._lock:
+            self._take(source)  # another thread may have been first
+            self._known[source] = known
+            self._left -= len(source)
+            while self._left < 0:
+                self._take(next(iter(self._known)))
         return known
 
     def _take(self, source: bytes) -> Read | None:
