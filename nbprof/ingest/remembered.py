@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 ROOM = 4 << 20
-"""For the bytes of how much it is known what they say."""
+"""So many bytes are remembered at most, with what was read from them."""
 
 Read = TypeVar("Read")
 
