@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from nbprof.distinct import distinct
 from nbprof.ingest.kinds import Kind
 from nbprof.ingest.names import short_name
 from nbprof.ingest.nesting import NONE, Rows
@@ -40,8 +41,10 @@ def find_traces(
 
 def _traced_calls(host: "HostEvents") -> Rows:
     call = np.flatnonzero(host.of(Kind.CALL))
-    told, strings = host.text("tf_function_call")[call], host.space.strings
-    call = call[[strings[text].startswith(b"traced") for text in told.tolist()]]
+    strings = host.space.strings
+    told, which = distinct(host.text("tf_function_call")[call], len(strings))
+    traced = np.array([strings[text].startswith(b"traced") for text in told.tolist()], dtype=bool)
+    call = call[traced[which]]
     return call[np.argsort(host.start[call], kind="stable")]
 
 
