@@ -44,8 +44,8 @@ def _traced_calls(host: "HostEvents") -> Rows:
     strings = host.space.strings
     told, which = distinct(host.text("tf_function_call")[call], len(strings))
     traced = np.array([strings[text].startswith(b"traced") for text in told.tolist()], dtype=bool)
-    call = call[traced[which]]
-    return call[np.argsort(host.start[call], kind="stable")]
+    found: Rows = call[traced[which]]
+    return found[np.argsort(host.start[found], kind="stable")]
 
 
 def _trace_table(
