@@ -211,6 +211,16 @@ def test_waiting_for_a_slow_input_pipeline_is_not_op_time():
     assert frame.loc["IteratorGetNext", "micros"] < 0.5 * frame.loc["PyFuncStateless", "micros"]
 
 
+def test_a_function_of_a_file_whose_name_is_no_text_is_shown_without_its_lines():
+    space = {"tf": tf}
+    exec(compile("def sine(x): return tf.sin(x)", "/tmp/\udcff.py", "exec"), space)
+    sine = tf.function(space["sine"], autograph=False)
+
+    profile = profiled(lambda: sine(tf.ones(3)))
+
+    assert node_runs(profile)["Sin"] == 1
+
+
 def test_threads_of_the_cell_are_seen():
     x = tf.ones([8, 8])
 

@@ -1,6 +1,6 @@
 """What TensorFlow knows of functions and of v1 graphs: their nodes, stacks and variables."""
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from nbprof.capture.capture import Variable
@@ -21,7 +21,7 @@ def function_def(name: str) -> Any:
         return None
 
 
-@cache
+@lru_cache(4096)
 def function_size(name: str) -> int:
     """Count the nodes of a function and of those it calls."""
     message = function_def(name)
@@ -46,7 +46,7 @@ def function_stacks(name: str) -> Any:
         return None
     try:
         return context.context().get_graph_debug_info(name)
-    except errors.NotFoundError:
+    except (errors.NotFoundError, RuntimeError):  # the latter for a file whose name is no UTF-8
         return None
 
 
