@@ -112,6 +112,7 @@ OP_TYPE = re.compile(rb"_?[A-Za-z]\w*(>\w+)?")
 _COMPILED = re.compile(rb"(__.+):\1")
 
 
+@lru_cache(4096)
 def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
     """Tell the kind of events by their plane, name and display name."""
     if plane.startswith("/device:"):
