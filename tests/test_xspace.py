@@ -616,7 +616,7 @@ def test_a_reader_tells_how_far_it_is():
     read_xspace(data, done=told.append)
 
     assert len(told) > 10
-    assert sum(told) == pytest.approx(len(data), rel=0.2)
+    assert sum(told) == pytest.approx(len(data), rel=0.05)
 
 
 def test_a_line_of_unusual_events_is_read_as_well():

@@ -181,7 +181,7 @@ class EventReader:
             kind = self._kind[looked.found]
             matter = (kind != PERHAPS) & (kind != NEVER) | looked.odd | self._told(part, here)
             block = self._read_block(part, looked.where(np.flatnonzero(matter)), len(whole[0]))
-            done(len(self._buffer.data) * BLOCK // (2 * max(len(events), BLOCK)))
+            done(len(self._buffer.data) * len(here) // (2 * max(len(events), 1)))
             for column, name in zip(whole, OF_EVENTS, strict=True):
                 column.append(getattr(block, name))
             for column, name in zip(values, OF_VALUES, strict=True):
