@@ -57,17 +57,16 @@ STAT_BYTES = 6 << 3 | LENGTH
 STAT_REFERENCE = 7 << 3 | VARINT
 STAT_VALUES = (STAT_DOUBLE, STAT_UINT64, STAT_INT64, STAT_TEXT, STAT_BYTES, STAT_REFERENCE)
 
-BLOCK = 3 << 14
+BLOCK = 1 << 15
 """So many events are looked at side by side; a third of them is read, as a rule, and then their
 temporaries fit the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of stats, by event; texts are rows of the table of texts."""
+    """The values of a stat, by event; texts are rows of the table of texts."""
 
     event: Rows
-    name: Rows
     tag: npt.NDArray[np.uint8]
     """How the value was written; a text in place has become a reference."""
     value: Words
@@ -83,7 +82,8 @@ class Events:
     display_name: Rows
     offset_ps: Ints
     duration_ps: Ints
-    values: Values
+    values: dict[int, Values]
+    """The stats by their names, which are rows of the table of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,44 @@ OF_EVENTS = {
     **{"line": np.int32, "kind": np.int8, "name": np.int32, "display_name": np.int32},
     **{"offset_ps": np.int64, "duration_ps": np.int64},
 }
-OF_VALUES = {"event": np.int32, "name": np.int32, "tag": np.uint8, "value": np.uint64}
+OF_VALUES = {"event": np.int32, "tag": np.uint8, "value": np.uint64}
 """The columns of Events and of Values."""
 
-STATS_OF_EVENT = 4
-"""Room is made for so many stats of each event."""
+WITH_STAT = 4
+"""For each stat room is made at first, as if every so many events had it."""
+
+
+class _Kept:
+    """What was kept of the blocks so far."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._events = {name: Column(dtype, room) for name, dtype in OF_EVENTS.items()}
+        self._values: dict[int, dict[str, Column]] = {}
+
+    def __len__(self) -> int:
+        return len(self._events["line"])
+
+    def add(self, block: Events) -> None:
+        """Put the next block behind the others."""
+        for name, column in self._events.items():
+            column.append(getattr(block, name))
+        for stat, values in block.values.items():
+            if stat not in self._values:
+                room = self._room // WITH_STAT
+                self._values[stat] = {name: Column(kind, room) for name, kind in OF_VALUES.items()}
+            for name, column in self._values[stat].items():
+                column.append(getattr(values, name))
+
+    def events(self) -> Events:
+        """Make one table of all."""
+        return Events(
+            **{name: column.array for name, column in self._events.items()},
+            values={
+                stat: Values(**{name: column.array for name, column in columns.items()})
+                for stat, columns in self._values.items()
+            },
+        )
 
 
 class EventReader:
@@ -165,6 +198,9 @@ class EventReader:
             self._tells[:] = [name in wanted.telling for name in stats]
             self._of_kinds[:] = [wanted.bits.get(name, 0) for name in stats]
         telling = stat_metadata.id[self._tells].tolist()
+        self._names, numbers = np.unique(stat_metadata.name, return_inverse=True)
+        self._number = numbers.astype(np.min_scalar_type(len(self._names)))
+        """Which of the names each stat has: narrow, since numpy sorts 16 bits by counting."""
         self._patterns = {bytes([STAT_METADATA_ID]) + spell_varint(number) for number in telling}
         self._picker = StatPicker(stat_metadata, self._of_kinds)
 
@@ -172,22 +208,16 @@ class EventReader:
         """Read the events of lines."""
         events = lines.inner
         room = len(events) if self._all else len(events) // 2
-        whole = [Column(dtype, room) for dtype in OF_EVENTS.values()]
-        values = [Column(dtype, STATS_OF_EVENT * room) for dtype in OF_VALUES.values()]
+        kept = _Kept(room)
         for start in range(0, max(len(events), 1), BLOCK):
             rows = slice(start, start + BLOCK)
             part, here = _cut(self._buffer, events[rows])
             looked = self._look(here, lines.first[rows], line_plane)
             kind = self._kind[looked.found]
             matter = (kind != PERHAPS) & (kind != NEVER) | looked.odd | self._told(part, here)
-            block = self._read_block(part, looked.where(np.flatnonzero(matter)), len(whole[0]))
+            kept.add(self._read_block(part, looked.where(np.flatnonzero(matter)), len(kept)))
             done(len(self._buffer.data) * len(here) // (2 * max(len(events), 1)))
-            for column, name in zip(whole, OF_EVENTS, strict=True):
-                column.append(getattr(block, name))
-            for column, name in zip(values, OF_VALUES, strict=True):
-                column.append(getattr(block.values, name))
-        made = {name: column.array for name, column in zip(OF_EVENTS, whole, strict=True)}
-        return Events(**made, values=Values(*(column.array for column in values)))
+        return kept.events()
 
     def _told(self, part: Buffer, events: Spans) -> Mask:
         """Mark the events that matter by a stat, whatever they are; most do not."""
@@ -236,8 +266,10 @@ class EventReader:
             self._read_values(part, picked, place, plane),
         )
 
-    def _read_values(self, part: Buffer, stats: Picked, place: Rows, plane: Ints) -> Values:
-        """Read the values of these stats."""
+    def _read_values(
+        self, part: Buffer, stats: Picked, place: Rows, plane: Ints
+    ) -> dict[int, Values]:
+        """Read the values of these stats, by name."""
         tag, value, begin = _read_stat_values(part, stats)
         referring = np.flatnonzero(tag == STAT_REFERENCE)
         ids = value[referring].view(np.int64)
@@ -249,11 +281,24 @@ class EventReader:
             spans = zip(begin[written].tolist(), value[written].tolist(), strict=True)
             value[written] = self._strings.add_all([data[at : at + size] for at, size in spans])
             tag[written] = STAT_REFERENCE
-        row, name = stats.row, self._stat_metadata.name[stats.stat]
-        kept = np.argsort(row.astype(np.uint16), kind="stable")
+        order = np.argsort(stats.row.astype(np.uint16), kind="stable")
         if not tag.all():
-            kept = kept[tag[kept] != 0]
-        return Values(place[row[kept]], name[kept], tag[kept], value[kept])
+            order = order[tag[order] != 0]
+        number = self._number[stats.stat[order]]
+        order = order[np.argsort(number, kind="stable")]
+        event, tag, value = place[stats.row[order]], tag[order], value[order]
+        count = np.bincount(number, minlength=len(self._names))
+        end = np.cumsum(count)
+        return {
+            int(self._names[name]): Values(event[first:last], tag[first:last], value[first:last])
+            for name, first, last in zip(*_filled(count, end), strict=True)
+        }
+
+
+def _filled(count: Ints, end: Ints) -> tuple[list[int], list[int], list[int]]:
+    """Give those groups that have any, and where they begin and end."""
+    some = np.flatnonzero(count)
+    return some.tolist(), (end - count)[some].tolist(), end[some].tolist()
 
 
 def _cut(buffer: Buffer, events: Spans) -> tuple[Buffer, Spans]:

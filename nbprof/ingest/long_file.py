@@ -14,15 +14,12 @@ from io import SEEK_END, FileIO
 from typing import cast
 
 from nbprof.errors import NbprofError
-from nbprof.ingest.wire import BEHIND, Buffer
+from nbprof.ingest.wire import BEHIND, HEAD, Buffer
 
 AHEAD = 1 << 14
 """So many bytes are read at least."""
 
 CUT = "it became shorter while it was read"
-
-FIELD = 20
-"""So many bytes has a field before its content, at most: two varints."""
 
 
 class LongFile(Buffer):
@@ -48,16 +45,17 @@ class LongFile(Buffer):
 
     def field(self, position: int, end: int) -> tuple[int, int, int, int]:
         """Read one field; its content need not be at hand."""
-        self.hold(position, min(position + FIELD, end))
+        self.hold(position, min(position + HEAD, end))
         return super().field(position, end)
 
-    def hold(self, begin: int, end: int) -> None:
-        """Have these bytes at hand."""
+    def hold(self, begin: int, end: int) -> int:
+        """Have these bytes at hand, and give up to where all are."""
         first, last = self._held
         if begin < first or end > last:
-            end = min(max(end, begin + AHEAD), len(self.data))
-            self._read(begin, memoryview(self.data)[begin:end])
-            self._held = begin, end
+            last = min(max(end, begin + AHEAD), len(self.data))
+            self._read(begin, memoryview(self.data)[begin:last])
+            self._held = begin, last
+        return last
 
     def part(self, begin: int, end: int) -> tuple[Buffer, int]:
         """Read these bytes, and some behind them, into the room for parts."""

@@ -44,6 +44,12 @@ FEW = 48
 REACH = 17
 """So many bytes from the start of a field must exist for the vectors to look at it."""
 
+HEAD = 20
+"""So many bytes has a field before its content, at most: two varints."""
+
+HIGH_AND_TYPE = 0x87
+"""The bits of a tag's first byte that say whether it has another, and the wire type."""
+
 BEHIND = 3 * REACH
 """So many bytes behind a part of a file are read with it, for the vectors to look at its end."""
 
@@ -197,8 +203,9 @@ class Buffer:
         """Let go of the bytes."""
         del self.data, self.bytes, self.words
 
-    def hold(self, begin: int, end: int) -> None:
-        """Have these bytes at hand: here all of them are."""
+    def hold(self, begin: int, end: int) -> int:  # noqa: ARG002 of other files not all are
+        """Have these bytes at hand; give up to where all are. Here all of the file are."""
+        return len(self.data)
 
     def part(self, begin: int, end: int) -> "tuple[Buffer, int]":
         """Give a buffer in which these bytes are at hand, and where in the file it begins.
@@ -227,8 +234,22 @@ class Buffer:
 
     def fields(self, position: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield tag, value and begin of each field of a message, as in `Fields`."""
+        data, at_hand = self.data, 0
         while position < end:
-            tag, value, begin, position = self.field(position, end)
+            if position + HEAD > at_hand:
+                at_hand = self.hold(position, min(position + HEAD, end))
+            tag, value, begin = data[position], end, position + 2
+            if tag & HIGH_AND_TYPE == LENGTH and tag > LENGTH and begin < end:
+                value = data[position + 1]  # the length, of one or two bytes as a rule
+                if value > 0x7F and data[begin] < 0x80:
+                    value += data[begin] - 1 << 7
+                    begin += 1
+                elif value > 0x7F:
+                    value = end
+            if begin + value <= end:
+                position = begin + value
+            else:
+                tag, value, begin, position = self.field(position, end)
             if tag <= LARGEST_TAG:
                 yield tag, value, begin
 

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.distinct import distinct
 from nbprof.errors import NbprofError
 from nbprof.ingest.event_search import find_events
 from nbprof.ingest.event_stats import STAT_METADATA_ID
@@ -165,7 +164,7 @@ def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = no_matter) ->
         display_name=events.display_name,
         start_ps=_starts((timestamp_ns - origin_ns) * 1000, events),
         duration_ps=events.duration_ps,
-        _stats=_Stats.of(events.values, strings),
+        _stats=_Stats(strings, events.values),
     )
 
 
@@ -240,27 +239,16 @@ def _read_plane_stats(
     return tables
 
 
+NO_VALUES = Values(np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint64))
+
+
 @dataclass(frozen=True, eq=False)
 class _Stats:
-    """The values of the stats that were kept, ordered by name, and those read so far."""
+    """The values of the stats that were kept, by name, and those taken so far."""
 
     strings: Strings
-    names: Ints
-    border: Ints
-    """Where the values of each name begin, and where the last end."""
-    event: Rows
-    tag: Tags
-    value: Words
+    values: dict[int, Values]
     taken: dict[str, Stat] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, values: Values, strings: Strings) -> "_Stats":
-        names, which = distinct(values.name, len(strings.texts))
-        border = np.append(0, np.cumsum(np.bincount(which, minlength=len(names))))
-        # Narrow numbers, since numpy sorts 16 bits by counting and more bits by comparing.
-        order = np.argsort(which.astype(np.min_scalar_type(len(names))), kind="stable")
-        event, tag, value = values.event[order], values.tag[order], values.value[order]
-        return cls(strings, names, border, event, tag, value)
 
     def read(self, name: str) -> Stat:
         if name not in self.taken:
@@ -268,9 +256,8 @@ class _Stats:
         return self.taken[name]
 
     def _take(self, name: bytes) -> Stat:
-        row = self.strings.rows.get(name, -1)
-        first, end = self.border[np.searchsorted(self.names, (row, row + 1))].tolist()
-        event, tag, value = self.event[first:end], self.tag[first:end], self.value[first:end]
+        values = self.values.get(self.strings.rows.get(name, -1), NO_VALUES)
+        event, tag, value = values.event, values.tag, values.value
         is_last = np.append(event[1:] != event[:-1], True)[: len(event)]
         if not is_last.all():
             event, tag, value = event[is_last], tag[is_last], value[is_last]
