@@ -130,28 +130,27 @@ OF_EVENTS = {
 OF_VALUES = {"event": np.int32, "tag": np.uint8, "value": np.uint64}
 """The columns of Events and of Values."""
 
-WITH_STAT = 4
-"""For each stat room is made at first, as if every so many events had it."""
-
 
 class _Kept:
-    """What was kept of the blocks so far."""
+    """What was kept of the blocks so far; of a stat so much room is made as it seems to need."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, total: int, room: int) -> None:
+        self._total = total
+        self._seen = 0
         self._events = {name: Column(dtype, room) for name, dtype in OF_EVENTS.items()}
         self._values: dict[int, dict[str, Column]] = {}
 
     def __len__(self) -> int:
         return len(self._events["line"])
 
-    def add(self, block: Events) -> None:
-        """Put the next block behind the others."""
+    def add(self, block: Events, seen: int) -> None:
+        """Put the next block behind the others; so many events were looked at for it."""
+        self._seen += seen
         for name, column in self._events.items():
             column.append(getattr(block, name))
         for stat, values in block.values.items():
             if stat not in self._values:
-                room = self._room // WITH_STAT
+                room = len(values.event) * self._total // self._seen
                 self._values[stat] = {name: Column(kind, room) for name, kind in OF_VALUES.items()}
             for name, column in self._values[stat].items():
                 column.append(getattr(values, name))
@@ -208,14 +207,15 @@ class EventReader:
         """Read the events of lines."""
         events = lines.inner
         room = len(events) if self._all else len(events) // 2
-        kept = _Kept(room)
+        kept = _Kept(len(events), room)
         for start in range(0, max(len(events), 1), BLOCK):
             rows = slice(start, start + BLOCK)
             part, here = _cut(self._buffer, events[rows])
             looked = self._look(here, lines.first[rows], line_plane)
             kind = self._kind[looked.found]
             matter = (kind != PERHAPS) & (kind != NEVER) | looked.odd | self._told(part, here)
-            kept.add(self._read_block(part, looked.where(np.flatnonzero(matter)), len(kept)))
+            block = self._read_block(part, looked.where(np.flatnonzero(matter)), len(kept))
+            kept.add(block, len(here))
             done(len(self._buffer.data) * len(here) // (2 * max(len(events), 1)))
         return kept.events()
 
