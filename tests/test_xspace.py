@@ -610,7 +610,7 @@ def test_reading_imports_neither_tensorflow_nor_protobuf():
 
 
 def test_a_reader_tells_how_far_it_is():
-    data = space(one_line(*many_events(100_000)))
+    data = space(one_line(*many_events(150_000)))
     told = []
 
     read_xspace(data, done=told.append)

@@ -30,7 +30,7 @@ from nbprof.progress import Done
 EVENT, ID, OFFSET = 4 << 3 | 2, 1 << 3, 2 << 3
 """The tags of an event in a line, and of an id and an offset in an event."""
 
-CHUNK = 1 << 17
+CHUNK = 1 << 19
 """So many bytes are compared at once, to stay in the processor's cache."""
 
 LONGEST = 8
@@ -132,8 +132,8 @@ def _find_candidates(buffer: Buffer, lines: Spans, done: Done) -> _Candidates:
     begins, sizes, firsts = (Column(dtype, room) for dtype in (width, np.uint16, np.uint32))
     stop = min(int(end.max(initial=0)), len(buffer.data) - REACH)
     for start in range(int(begin.min(initial=stop)), stop, CHUNK):
-        done(CHUNK // 2)
         count = min(CHUNK, stop - start)
+        done(count // 2)
         chunk, offset = buffer.part(start, start + count)
         position = _places(chunk, start - offset, count)
         if not len(position):

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbprof.ingest.wire import Buffer, Ints, Mask, Spans
 
-CHUNK = 1 << 18
+CHUNK = 1 << 19
 """So many bytes are compared at once, to stay in the processor's cache."""
 
 MOST_PATTERNS = 16
