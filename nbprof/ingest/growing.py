@@ -1,4 +1,4 @@
-"""Columns that are filled piece by piece."""
+"""Columns that are filled piece by piece, and the memory of arrays."""
 
 from typing import Any
 
@@ -34,3 +34,17 @@ class Column:
     def array(self) -> npt.NDArray[Any]:
         """All that was written."""
         return self._room[: self._count]
+
+
+LARGE = 8 << 20
+"""Few arrays of a part of a trace have more bytes."""
+
+
+def use_memory_again() -> None:
+    """Let arrays have the memory of those before them.
+
+    glibc returns the memory of a freed array of more than 128 KiB to the system, which hands it out
+    again page by page, until it has seen a larger one freed: from then on it keeps what is smaller.
+    So it is shown one, which is never touched and takes no memory. Other libraries do not mind.
+    """
+    np.empty(LARGE, np.uint8)

@@ -36,6 +36,7 @@ from nbprof.ingest.events import (
     Events,
     Values,
 )
+from nbprof.ingest.growing import use_memory_again
 from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.metadata import Metadata, Rows, Strings, read_metadata
 from nbprof.ingest.wanted import Wanted
@@ -128,6 +129,7 @@ def read_xspace(
 
 def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = no_matter) -> XSpace:
     """Read an XSpace, of which long lines need not be in memory."""
+    use_memory_again()
     if not buffer.in_memory:
         _hold_outline(buffer)
     strings = Strings()
