@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbprof.ingest.wire import NO_ROWS, ONE_BYTE, REACH, Buffer, Ints, Words
+from nbprof.ingest.varints import ONE_BYTE, Words
+from nbprof.ingest.wire import NO_ROWS, REACH, Buffer, Ints
 
 FEW = 12
 """So few chains are followed faster one by one than side by side."""

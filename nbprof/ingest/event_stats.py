@@ -12,18 +12,9 @@ import numpy.typing as npt
 
 from nbprof.ingest.chains import INSIDE, Turn, turns
 from nbprof.ingest.metadata import Metadata
+from nbprof.ingest.varints import ONE_BYTE, varints
 from nbprof.ingest.wanted import KINDS
-from nbprof.ingest.wire import (
-    LENGTH,
-    NO_ROWS,
-    ONE_BYTE,
-    VARINT,
-    Buffer,
-    Ints,
-    Spans,
-    scan,
-    varints,
-)
+from nbprof.ingest.wire import LENGTH, NO_ROWS, VARINT, Buffer, Ints, Spans, scan
 
 EVENT_STAT = 4 << 3 | LENGTH
 STAT_METADATA_ID = 1 << 3 | VARINT

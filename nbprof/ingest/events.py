@@ -24,23 +24,19 @@ from nbprof.ingest.growing import Column
 from nbprof.ingest.lanes import Long
 from nbprof.ingest.metadata import Metadata, Rows, Strings
 from nbprof.ingest.stat_search import events_with
+from nbprof.ingest.varints import ONE_BYTE, Words, read_numbers, spell_varint, varints
 from nbprof.ingest.wanted import NEVER, PERHAPS, Wanted
 from nbprof.ingest.wire import (
     BEHIND,
     FIXED64,
     LENGTH,
-    ONE_BYTE,
     REACH,
     VARINT,
     Buffer,
     Ints,
     Mask,
     Spans,
-    Words,
-    read_numbers,
     scan,
-    spell_varint,
-    varints,
 )
 from nbprof.progress import Done
 
@@ -331,7 +327,7 @@ def _read_heads(buffer: Buffer, looked: _Looked) -> _Heads:
 
 def _read_if(buffer: Buffer, position: Ints, expected: int) -> tuple[Words, Ints]:
     """Read a number where it has the expected tag, else 0; and give the place after it."""
-    tag, value, after = read_numbers(buffer, position)
+    tag, value, after = read_numbers(buffer.words, position)
     there = tag == expected
     if there.all():
         return value, after
@@ -359,7 +355,7 @@ def _read_stat_values(buffer: Buffer, stats: Picked) -> tuple[npt.NDArray[np.uin
     tag = np.zeros(count, np.uint8)
     value, begin = np.zeros(count, np.uint64), np.zeros(count, np.int64)
     if usual.any():
-        tag, value, begin = read_numbers(buffer, position)
+        tag, value, begin = read_numbers(buffer.words, position)
         is_number = (tag == STAT_INT64) | (tag == STAT_UINT64) | (tag == STAT_REFERENCE)
         usual &= is_number & (begin == end)
     odd = np.flatnonzero(~usual)

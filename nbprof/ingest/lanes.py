@@ -14,19 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.ingest.chains import NO_TURN, turns
-from nbprof.ingest.wire import (
-    LENGTH,
-    ONE_BYTE,
-    VARINT,
-    Buffer,
-    Fields,
-    Ints,
-    Mask,
-    Spans,
-    scan,
-    try_scan,
-    varints,
-)
+from nbprof.ingest.varints import ONE_BYTE, varints
+from nbprof.ingest.wire import LENGTH, VARINT, Buffer, Fields, Ints, Mask, Spans, scan, try_scan
 
 LANE = 8192
 """About so many bytes of a long message make a lane."""

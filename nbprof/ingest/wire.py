@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.errors import NbprofError
+from nbprof.ingest.varints import ONE_BYTE, Words, finish_long_varints, varints
 
 Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.integer[Any]]
 
@@ -54,17 +54,6 @@ BEHIND = 3 * REACH
 """So many bytes behind a part of a file are read with it, for the vectors to look at its end."""
 
 NO_ROWS = np.zeros(0, np.int64)
-
-EACH_LOW_BIT = np.uint64(0x0101_0101_0101_0101)
-EACH_HIGH_BIT = np.uint64(0x8080_8080_8080_8080)
-ONE_BYTE = np.uint64(8)
-
-SQUEEZE = (
-    (np.uint64(0x007F_007F_007F_007F), np.uint64(0x7F00_7F00_7F00_7F00), np.uint64(1)),
-    (np.uint64(0x0000_3FFF_0000_3FFF), np.uint64(0x3FFF_0000_3FFF_0000), np.uint64(2)),
-    (np.uint64(0x0000_0000_0FFF_FFFF), np.uint64(0x0FFF_FFFF_0000_0000), np.uint64(4)),
-)
-"""How to close the gaps which the high bits of a varint leave: 8 groups of 7 bits to 4 of 14, …"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,65 +336,13 @@ def _take_turn(buffer: Buffer, row: Ints, position: Ints, stop: Ints) -> tuple[F
         second = word[wide].astype(np.uint8)
         stray[wide] |= (second == 0) | (second > 0x7F)
     value, width = varints(word >> ONE_BYTE)
-    stray[_finish_long_varints(buffer, near, value, width)] = True
+    stray[finish_long_varints(buffer.words, near, value, width)] = True
     _overwrite_fixed(buffer, near, wire_type, value, width)
     begin = near + 1 + width.view(np.int64)
     length = np.minimum(value, len(buffer.data)) * (wire_type == LENGTH)
     following = begin + length.view(np.int64)
     stray |= following > stop
     return Fields(row, tag, value, begin), following, stray
-
-
-def spell_varint(number: int) -> bytes:
-    """Spell a number, a negative one as protobuf does, in ten bytes."""
-    number &= 0xFFFF_FFFF_FFFF_FFFF
-    spelled = bytearray()
-    while number > 0x7F:
-        spelled.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(spelled) + bytes([number])
-
-
-def varints(word: Words) -> tuple[Words, Words]:
-    """Read the varint at the low end of each word, and its width: 8 bytes when it has no end."""
-    if not (word & np.uint64(0x80)).any():
-        return word & np.uint64(0x7F), np.ones(len(word), np.uint64)
-    ends = ~word & EACH_HIGH_BIT
-    mask = ends ^ (ends - np.uint64(1))
-    width = ((mask & EACH_LOW_BIT) * EACH_LOW_BIT) >> np.uint64(56)
-    value = word & mask & ~EACH_HIGH_BIT
-    widest = int(mask.max())
-    for low, high, gap in SQUEEZE:
-        value = (value & low) | ((value & high) >> gap)
-        if widest >> (16 * int(gap)) == 0:
-            break  # no number has bytes that would have to move on
-    return value, width
-
-
-def read_numbers(buffer: Buffer, position: Ints) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
-    """Read fields that should be varints: tag, value, and where each ends.
-
-    The tag of a damaged one is 0. From each position REACH bytes must exist.
-    """
-    word = buffer.words[position]
-    tag = word.astype(np.uint8)
-    value, width = varints(word >> ONE_BYTE)
-    tag[_finish_long_varints(buffer, position, value, width)] = 0
-    return tag, value, position + 1 + width.view(np.int64)
-
-
-def _finish_long_varints(buffer: Buffer, position: Ints, value: Words, width: Words) -> Ints:
-    """Add what lies beyond the word of a field, which holds the tag and 7 bytes of a varint.
-
-    Gives the rows of numbers that do not end after ten bytes.
-    """
-    if width.max(initial=0) < 8:
-        return NO_ROWS
-    long = np.flatnonzero(width == 8)
-    high, more = varints(buffer.words[position[long] + 8])
-    value[long] |= high << np.uint64(49)
-    width[long] = 7 + more
-    return long[more > 3]
 
 
 def _overwrite_fixed(

@@ -39,8 +39,9 @@ from nbprof.ingest.events import (
 from nbprof.ingest.growing import use_memory_again
 from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.metadata import Metadata, Rows, Strings, read_metadata
+from nbprof.ingest.varints import Words
 from nbprof.ingest.wanted import Wanted
-from nbprof.ingest.wire import LENGTH, VARINT, Buffer, Ints, Spans, Words, scan
+from nbprof.ingest.wire import LENGTH, VARINT, Buffer, Ints, Spans, scan
 from nbprof.progress import Done, no_matter
 
 Tags = npt.NDArray[np.uint8]

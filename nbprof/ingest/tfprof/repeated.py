@@ -6,17 +6,8 @@ them with the functions below.
 
 import numpy as np
 
-from nbprof.ingest.wire import (
-    LENGTH,
-    VARINT,
-    Buffer,
-    Fields,
-    Ints,
-    Spans,
-    Words,
-    scan,
-    varints,
-)
+from nbprof.ingest.varints import Words, varints
+from nbprof.ingest.wire import LENGTH, VARINT, Buffer, Fields, Ints, Spans, scan
 from nbprof.protos.arrays import Letters, each_position
 
 LONGEST_VARINT = 10

@@ -14,7 +14,8 @@ import numpy as np
 from nbprof.ingest.lanes import Inner, scan_long
 from nbprof.ingest.tfprof.repeated import int32, owners, scan_merged, sums, tag
 from nbprof.ingest.tfprof.texts import field_texts
-from nbprof.ingest.wire import VARINT, Buffer, Fields, Ints, Mask, Spans, Words, scan
+from nbprof.ingest.varints import Words
+from nbprof.ingest.wire import VARINT, Buffer, Fields, Ints, Mask, Spans, scan
 from nbprof.protos.texts import Texts
 
 RUN_STEP_STATS = tag(1)
