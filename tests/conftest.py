@@ -11,6 +11,10 @@ from hypothesis import settings
 settings.register_profile("nbprof", deadline=None)
 settings.load_profile("nbprof")
 
+# On some processors TensorFlow runs oneDNN's kernels unless told otherwise: all but test_onednn.py
+# are to see the same everywhere. With TF_ENABLE_ONEDNN_OPTS=1 they see the others.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

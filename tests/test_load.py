@@ -255,6 +255,23 @@ def test_memory_of_the_cpu_is_not_known_where_only_a_gpus_allocator_was_recorded
     assert any("only that of GPU_0_bfc" in note for note in profile.notes)
 
 
+def test_memory_of_the_cpu_is_known_for_large_allocations_where_onednn_made_them(tmp_path):
+    stats = {"allocator_name": "mklcpu", "addr": 7, "requested_bytes": 262144, "data_type": 1}
+    events = [
+        op("a/MatMul:_MklMatMul", 0, 5),
+        span("MemoryAllocation", 2, 0, **stats),
+        op("b/Add:Add", 10, 5),
+    ]
+    trace = space(plane("/host:CPU", lines=[line(1, "t", 0, events)]))
+    profile = nbprof.load(written(tmp_path / "x.xplane.pb", trace))
+
+    known = profile.op(order_by="name").frame.set_index("name")["bytes"]
+    assert known["_MklMatMul"] == 262144
+    assert np.isnan(known["Add"])
+    (note,) = [note for note in profile.notes if "memory" in note]
+    assert "allocations of 256 KiB and more only" in note
+
+
 def test_what_the_profiler_says_of_itself_is_a_note(tmp_path):
     said = payload(2, "no GPU was found:\n  CUPTI is missing") + payload(3, "events were dropped")
     profile = nbprof.load(written(tmp_path / "x.xplane.pb", host_trace() + said))

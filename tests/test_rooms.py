@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "nbprof"
 
 SHELVES = {
     *("columns", "options", "units", "errors", "file_format", "protos", "progress"),
-    *("schema", "distinct"),
+    *("schema", "distinct", "op_types"),
 }
 MAY_IMPORT = {
     "capture": {"capture"},

@@ -10,6 +10,11 @@ import numpy.typing as npt
 CALLING_THREAD = "nbprof: the cell begins"
 """The name of the event that marks the thread of the cell in the trace."""
 
+ONLY_LARGE = (
+    "memory is at least what is shown: with oneDNN, TensorFlow records allocations of 256 KiB and "
+    "more only; it records all with TF_ENABLE_ONEDNN_OPTS=0 set before it is imported"
+)
+
 Frame = tuple[str, int, str]
 """File, line, function."""
 Stack = tuple[Frame, ...]
@@ -30,9 +35,11 @@ class DispatchLog:
     site: Ints
     """Which of `sites` called."""
     shapes: tuple[tuple[Any, ...], ...]
-    """The distinct shapes of inputs: a tuple of numbers for each, None for what is no tensor."""
+    """The distinct shapes of tensors: a tuple of numbers for each, None for what is no tensor."""
     shape: Ints
     """Which of `shapes` the inputs had."""
+    output_shape: Ints
+    """Which of them what the call gave had; only the first tensor of several counts."""
     output_bytes: Ints
     """How large the tensors are that the call gave."""
     inside: tuple[tuple[tuple[int, ...], str], ...] = ()
@@ -43,7 +50,7 @@ class DispatchLog:
 def no_dispatches() -> DispatchLog:
     """Make the log of code that was not watched."""
     none = np.zeros(0, dtype=np.int64)
-    return DispatchLog((), none, none, none, none, (), none, none)
+    return DispatchLog((), none, none, none, none, (), none, none, none)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +151,8 @@ class Capture:
     notes: tuple[str, ...] = ()
     has_memory: bool = False
     """Whether allocations were recorded."""
+    only_large: bool = False
+    """Whether of the CPU's allocations only those of 256 KiB and more were."""
     function_stacks: Callable[[str], Any] = _no_function
     """Gives the GraphDebugInfo of a function by its name, or None."""
     dispatches: DispatchLog = field(default_factory=no_dispatches)

@@ -16,6 +16,7 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
+import numpy.typing as npt
 
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
 from nbprof.capture.compat import hooks, parts, tensors
@@ -39,8 +40,8 @@ class DispatchWatch:
     def __init__(self) -> None:
         self.counts: dict[str | bytes, int] = {}
         """How often each op or function was called so far."""
-        # Start, end, thread, site, shapes, bytes given of each call, and when all that was found
-        # out, flat: objects would set off the collector.
+        # Start, end, thread, site, shapes, shapes and bytes given of each call, and when all that
+        # was found out, flat: objects would set off the collector.
         self._calls = array("q")
         # Keyed by id, for Python computes the hash of a code object anew each time, and slowly.
         self._codes: dict[int, tuple[CodeType, str]] = {}
@@ -58,18 +59,21 @@ class DispatchWatch:
 
     def log(self) -> DispatchLog:
         """Give the calls as a value."""
-        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 7).T
-        start_ns, end_ns, thread, site, shape, given, _ = calls
+        start_ns, end_ns, thread, site, shape, output_shape, output_bytes, _ = self._columns()
         sites = tuple(map(self._stack, self._sites))
         inside = tuple(map(_inside, self._sites))
         shapes = tuple(self._shapes)
-        return DispatchLog(sites, start_ns, end_ns, thread, site, shapes, shape, given, inside)
+        called = sites, start_ns, end_ns, thread, site
+        return DispatchLog(*called, shapes, shape, output_shape, output_bytes, inside)
 
     @property
     def cost_ns(self) -> int:
         """How long the calls took longer because they were watched, nearly."""
-        calls = np.array(self._calls, dtype=np.int64).reshape(-1, 7)
-        return int((calls[:, 6] - calls[:, 1]).sum())
+        _, end_ns, *_, found_out = self._columns()
+        return int((found_out - end_ns).sum())
+
+    def _columns(self) -> npt.NDArray[np.int64]:
+        return np.array(self._calls, dtype=np.int64).reshape(-1, 8).T
 
     def _stack(self, site: tuple[int, ...]) -> Stack:
         frames = []
@@ -83,7 +87,8 @@ class DispatchWatch:
         """Wrap one of TensorFlow's dispatch functions; `op_place` is where it is told the op."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
-        shapes, shapes_of, size_of = self._shapes, tensors.input_shapes, tensors.tensor_bytes
+        shapes, shapes_of = self._shapes, tensors.input_shapes
+        shape_of, size_of = tensors.output_shape, tensors.tensor_bytes
         read = self.read
 
         def record(*arguments: Any) -> Any:
@@ -100,8 +105,9 @@ class DispatchWatch:
             finally:
                 end = clock()
                 shape = shapes.setdefault(shapes_of(arguments, op_place), len(shapes))
+                output = shapes.setdefault(shape_of(given), len(shapes))
                 site = self._site(frame(1))
-                calls.extend((start, end, thread(), site, shape, size_of(given), clock()))
+                calls.extend((start, end, thread(), site, shape, output, size_of(given), clock()))
 
         return record
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.budget import Budget
-from nbprof.capture.capture import CALLING_THREAD, Capture, Model
+from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture, Model
 from nbprof.capture.compat import definitions, hooks, profiler, switches
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.interrupts import held_back
@@ -71,6 +71,7 @@ class Recorder:
         self._paused_ns = 0
         self._traced_ns = 0
         self._has_memory = False
+        self._only_large = False
         self._how = "nothing recorded"
         self._cleanup = ExitStack()
 
@@ -122,6 +123,7 @@ class Recorder:
             definitions.dataset_functions,
             tuple(self._notes),
             self._has_memory,
+            self._only_large,
             self._function_stacks,
             self._watch.log(),
             self._cells,
@@ -168,7 +170,10 @@ class Recorder:
             return
         if not self._light:
             self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
-            if not self._has_memory:
+            self._only_large = self._has_memory and switches.hides_small_allocations()
+            if self._only_large:
+                self._notes.append(ONLY_LARGE)
+            elif not self._has_memory:
                 self._notes.append(MEMORY_LOST)
         folder = self._cleanup.enter_context(made)
         try:

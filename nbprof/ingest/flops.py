@@ -4,15 +4,14 @@ An op without a formula counts 0, as in tfprof; one that has a formula but lacks
 attribute is not known. Fused ops count as the ops they replaced.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan, prod
 
+from nbprof.ingest.attributes import Attributes, MissingError, numbers
+from nbprof.op_types import replaced_type
+
 Dims = tuple[int, ...]
-
-
-class _MissingError(Exception):
-    """Something that a formula needs is not known."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +20,13 @@ class Run:
 
     inputs: Sequence[Dims | None]
     output: Dims | None
-    attributes: Mapping[str, Sequence[int]]
+    attributes: Attributes
 
     def dims(self, place: int) -> Dims:
         """Give the shape of an input."""
         shape = self.inputs[place] if place < len(self.inputs) else None
         if shape is None:
-            raise _MissingError
+            raise MissingError
         return shape
 
     def size(self, place: int) -> int:
@@ -38,7 +37,7 @@ class Run:
     def out(self) -> Dims:
         """Give the shape of the output."""
         if self.output is None:
-            raise _MissingError
+            raise MissingError
         return self.output
 
     @property
@@ -48,9 +47,7 @@ class Run:
 
     def numbers(self, attribute: str) -> Sequence[int]:
         """Give the numbers of an attribute."""
-        if attribute not in self.attributes:
-            raise _MissingError
-        return self.attributes[attribute]
+        return numbers(self.attributes, attribute)
 
 
 Formula = Callable[[Run], int]
@@ -58,10 +55,10 @@ Formula = Callable[[Run], int]
 
 def float_ops(op_type: str, run: Run) -> float:
     """Count the float operations of one run, NaN where they cannot be known."""
-    formula = FORMULAS.get(op_type)
+    formula = FORMULAS.get(replaced_type(op_type))
     try:
         return float(formula(run)) if formula else 0.0
-    except (_MissingError, IndexError, ZeroDivisionError):
+    except (MissingError, IndexError, ZeroDivisionError):
         return nan
 
 
@@ -109,6 +106,10 @@ def _convolution_to_filter(run: Run) -> int:
     return 2 * run.out_size * run.size(0) // (run.dims(0)[-1] * height * width)
 
 
+def _convolution_to_filter_and_bias(run: Run) -> int:
+    return _convolution_to_filter(run) + run.size(2) - run.dims(2)[-1]
+
+
 FORMULAS: dict[str, Formula] = {
     **dict.fromkeys(
         ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd", "Mean"),
@@ -138,8 +139,10 @@ FORMULAS: dict[str, Formula] = {
     "_FusedConv2D": _with_bias(_convolution(3)),
     "Conv3D": _convolution(4),
     **dict.fromkeys(("DepthwiseConv2dNative", "Dilation2D"), _convolution(2)),
+    "_FusedDepthwiseConv2dNative": _with_bias(_convolution(2)),
     "Conv2DBackpropInput": _convolution_to_input,
     "Conv2DBackpropFilter": _convolution_to_filter,
+    "_FusedConv2DBackpropFilter": _convolution_to_filter_and_bias,
     **dict.fromkeys(("AvgPool", "MaxPool"), lambda run: prod(run.numbers("ksize")) * run.out_size),
     "AvgPoolGrad": lambda run: 2 * prod(run.numbers("ksize")) * run.size(1),
     "MaxPoolGrad": lambda run: (prod(run.numbers("ksize")) + 1) * run.size(1),

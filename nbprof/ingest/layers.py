@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 PIPELINE, OUTSIDE = "input pipeline", "outside layers"
 
-FUSED = "_Fused"
-
 Chain = tuple[int, ...]
 """Layers of a model by their numbers, the outermost first."""
 Place = tuple[Chain, str]
@@ -133,10 +131,7 @@ class _Finder:
 
     def _origin(self, where: "Resolved", op_type: str) -> str:
         """Name the node to judge by: of what was fused, the first op, which does the work."""
-        if not op_type.startswith(FUSED):
-            return where.origin
-        main_type = op_type.removeprefix(FUSED)
-        return self._functions.fused_from(where.function, where.origin, main_type)
+        return self._functions.main_node(where.function, where.origin, op_type)
 
     def _owner(self, owner: str) -> tuple[Mapping[str, Chain], Mapping[str, str]]:
         """Read the scopes of a function once, and the parts of its nodes outside layers."""

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from nbprof.ingest.attributes import Attribute, Attributes, read_attributes
 from nbprof.ingest.remembered import Remembered
+from nbprof.op_types import main_type, replaced_type
 
 INPUT_PIPELINE, NOT_KNOWN = "tf.data", "unknown"
 """What nodes belong to that are in no tf.function; eager ops belong to "", nowhere, and those of a
 session to its graph, which is named like a function."""
-
-NUMBERS = ("strides", "ksize")
 
 _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
 _RUNTIME_MADE = re.compile(
@@ -45,8 +45,8 @@ class _Function:
     """The nodes as they were made."""
     calls: dict[str, dict[str, Sequence[str]]]
     """`{node: {attribute: called functions}}`."""
-    numbers: dict[str, dict[str, Sequence[int]]]
-    """`{node: {attribute: numbers}}` of the attributes that flops depend on."""
+    attributes: dict[str, dict[str, Attribute]]
+    """`{node: {name: value}}` of the attributes that are needed, for those that have any."""
     arguments: tuple[str, ...]
     takes: dict[str, dict[int, str]]
     """`{node: {place among its inputs: argument of the function}}`."""
@@ -55,8 +55,6 @@ class _Function:
     """`{node: the nodes or arguments that make its inputs}`."""
     devices: dict[str, str]
     """`{node: where it was asked to run}`, as far as that was asked for."""
-    formats: dict[str, str]
-    """`{node: the order of its dimensions}`, such as `NHWC`, for those that have one."""
 
 
 class Resolved(NamedTuple):
@@ -146,10 +144,10 @@ class Functions:
                 owner = function
         return Resolved(function, executed, owner, _OPTIMISED.sub("", executed))
 
-    def attributes(self, function: str, node: str) -> dict[str, Sequence[int]]:
-        """Give those attributes of a node that its flops depend on."""
+    def attributes(self, function: str, node: str) -> Attributes:
+        """Give those attributes of a node that its shapes and flops depend on."""
         body = self._body(function)
-        return body.numbers.get(node, {}) if body else {}
+        return body.attributes.get(node, {}) if body else {}
 
     def device(self, function: str, node: str) -> str:
         """Give the device that a node was asked to run on, or an empty text."""
@@ -158,19 +156,20 @@ class Functions:
 
     def data_format(self, function: str, node: str) -> str:
         """Give the order of a node's dimensions, such as `NHWC`, or an empty text."""
-        body = self._body(function)
-        return body.formats.get(node, "") if body else ""
+        known = self.attributes(function, node).get("data_format")
+        return known.decode("utf-8", "replace") if isinstance(known, bytes) else ""
 
     def inputs(self, function: str, node: str) -> tuple[str, ...]:
         """Name the nodes that make a node's inputs."""
         body = self._body(function)
         return body.inputs.get(node, ()) if body else ()
 
-    def fused_from(self, function: str, node: str, op_type: str) -> str:
-        """Find the node of this type that was fused with those after it into `node`."""
-        body = self._body(function)
+    def main_node(self, function: str, node: str, op_type: str) -> str:
+        """Find the node that does the work: the first of those fused into one of this type."""
+        main = main_type(op_type)
+        body = self._body(function) if main != replaced_type(op_type) else None
         first = node
-        while body and first in body.ops and body.ops[first] != op_type:
+        while body and first in body.ops and body.ops[first] != main:
             first = next(iter(body.inputs.get(first, ("",))))
         return first if body and first in body.ops else node
 
@@ -240,11 +239,7 @@ def _read_function(message: Any) -> _Function:
         by_attribute: dict[str, Sequence[str]] = {key: names for key, names in called if names}
         if by_attribute:
             calls[node.name] = by_attribute
-    numbers: dict[str, dict[str, Sequence[int]]] = {
-        node.name: {key: tuple(node.attr[key].list.i) for key in NUMBERS if key in node.attr}
-        for node in message.node_def
-        if any(key in node.attr for key in NUMBERS)
-    }
+    attributes = {node.name: read_attributes(node) for node in message.node_def}
     arguments = tuple(argument.name for argument in message.signature.input_arg)
     order = tuple(node.name for node in message.node_def)
     known = set(arguments)
@@ -256,17 +251,12 @@ def _read_function(message: Any) -> _Function:
         frozenset((*order, *arguments)),
         order,
         calls,
-        numbers,
+        {node: known for node, known in attributes.items() if known},
         arguments,
         {node: taken for node, taken in takes.items() if taken},
         {node.name: node.op for node in message.node_def},
         {node.name: tuple(map(_source, node.input)) for node in message.node_def if node.input},
         {node.name: node.device for node in message.node_def if node.device},
-        {
-            node.name: node.attr["data_format"].s.decode("utf-8", "replace")
-            for node in message.node_def
-            if "data_format" in node.attr
-        },
     )
 
 

@@ -1,7 +1,7 @@
-"""How large the outputs of a run are, also of one that only hands an input on.
+"""How large the outputs of a run are of which no allocation tells.
 
-An output that was allocated is known from its allocation. An op that allocates none, though it has
-outputs, forwards a buffer: then the shapes of its inputs tell.
+Such an op forwards a buffer, or its allocation was too small to be recorded. Then the shapes of its
+inputs and its attributes tell.
 """
 
 import re
@@ -10,6 +10,7 @@ from math import nan, prod
 
 from nbprof.ingest.dtypes import SIZES
 from nbprof.ingest.flops import Dims, broadcast
+from nbprof.op_types import replaced_type
 
 Typed = tuple[int, Dims]
 """The size of an element, and the dimensions."""
@@ -20,15 +21,17 @@ _NO_OUTPUT = re.compile(
     r"Assign(Add|Sub)?VariableOp|Resource(Sparse)?(Apply|Scatter)\w+|DestroyResourceOp"
     r"|_?Retval|_(Host)?Send|NoOp|Assert|ControlTrigger|Delete\w+|MakeIterator|.*Summary"
 )
+_SEVERAL_OUTPUTS = re.compile(r"_FusedConv2DBackpropFilter|_FusedBatchNormEx")
 _PASSES_ON = re.compile(
     r"Identity|Snapshot|Reshape|Squeeze|ExpandDims|Bitcast|StopGradient|PreventGradient|CheckNumerics"
     r"|EnsureShape|Switch|Merge|Enter|Exit|NextIteration|LoopCond|(Placeholder)?WithDefault|DeepCopy"
 )
 _ELEMENTWISE = re.compile(
+    r"(Relu|Relu6|Elu|Selu|LeakyRelu|Softplus|Softsign|Sigmoid|Tanh|Sqrt|Rsqrt|Reciprocal|Inv)Grad|"
     r"Add|AddV2|Sub|Mul|MulNoNan|Div|RealDiv|DivNoNan|FloorDiv|FloorMod|Maximum|Minimum|Pow|SquaredDifference"
-    r"|Relu|Relu6|Elu|Selu|LeakyRelu|Softplus|Softsign|Sigmoid|Tanh|\w+Grad|Sqrt|Rsqrt|Square|Exp|Log|Log1p"
+    r"|Relu|Relu6|Elu|Selu|LeakyRelu|Softplus|Softsign|Sigmoid|Tanh|Sqrt|Rsqrt|Square|Exp|Log|Log1p"
     r"|Neg|Abs|Sign|Floor|Ceil|Round|Reciprocal|Inv|Erf|Sin|Cos|BiasAdd|BiasAddV1|Softmax|LogSoftmax|Select(V2)?"
-    r"|LogicalAnd|LogicalOr|LogicalNot|ClipByValue|_MklNative\w+"
+    r"|LogicalAnd|LogicalOr|LogicalNot|ClipByValue"
 )
 
 
@@ -46,14 +49,23 @@ def _typed(text: bytes) -> Typed | None:
     return size, tuple(map(int, filter(None, found[2].split(b","))))
 
 
-def forwarded_bytes(op_type: str, inputs: Inputs) -> float:
-    """Give the bytes of the outputs of a run that allocated none, NaN where that cannot be told."""
+def output_bytes(
+    op_type: str, inputs: Inputs, shape_of: Callable[[Sequence[Dims | None]], Dims | None]
+) -> float:
+    """Give the bytes of the outputs of a run, NaN where that cannot be told.
+
+    `shape_of` gives the shape of the only output on such inputs, where that is known.
+    """
+    op_type = replaced_type(op_type)
     if _NO_OUTPUT.fullmatch(op_type):
         return 0.0
-    rule = next((rule for ops, rule in _RULES if ops.fullmatch(op_type)), None)
-    if rule is None or not inputs or inputs[0] is None:
+    if not inputs or inputs[0] is None or _SEVERAL_OUTPUTS.fullmatch(op_type):
         return nan
-    return rule([given for given in inputs if given is not None])
+    shape = shape_of([given and given[1] for given in inputs])
+    if shape is not None:
+        return float(inputs[0][0] * prod(shape))
+    rule = next((rule for ops, rule in _RULES if ops.fullmatch(op_type)), None)
+    return rule([given for given in inputs if given is not None]) if rule else nan
 
 
 def _first(inputs: Sequence[Typed]) -> float:

@@ -5,9 +5,10 @@ that of the memory allocated for it. Only distinct combinations are looked at, n
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +16,16 @@ import numpy.typing as npt
 from nbprof.distinct import distinct, distinct_pairs
 from nbprof.ingest.flops import Dims, Run, float_ops
 from nbprof.ingest.nesting import NONE, Rows
-from nbprof.ingest.outputs import forwarded_bytes, parse_typed
+from nbprof.ingest.output_shapes import OutputShapes
+from nbprof.ingest.outputs import output_bytes, parse_typed
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import DispatchLog
     from nbprof.ingest.allocations import Allocations
     from nbprof.ingest.names import Functions, Resolved
     from nbprof.ingest.runs import Runs
+
+Ints = npt.NDArray[np.int64]
 
 _DIMENSIONS = re.compile(rb"[^\[\]]*\[([\d,]*)\]")
 
@@ -71,53 +75,97 @@ def find_shapes(
     the variable has that a node reads, `counted` what the trace itself counts for the last runs.
     """
     called = np.flatnonzero(dispatch != NONE)
-    given = in_trace.astype(np.intp)
-    given[called] = len(strings) + log.shape[dispatch[called]]
-    texts, inputs = distinct(given, len(strings) + len(log.shapes))
-    spelled = [
-        parse_shapes(strings[text]) if text < len(strings) else log.shapes[text - len(strings)]
-        for text in texts.tolist()
-    ]
-    forwarded = _forwarded(strings, runs, in_trace, read)
-    texts, outputs = distinct(_output_shapes(strings, runs, allocations), len(strings))
-    spelled_outputs = [(parse_shape(strings[text]),) for text in texts.tolist()]
+    watched = _Watched(strings, log, called, dispatch[called])
+    spelled, inputs = watched.shapes(in_trace, log.shape, parse_shapes)
+    allocated_shapes = _output_shapes(strings, runs, allocations)
+    spelled_outputs, outputs = watched.shapes(allocated_shapes, log.output_shape, _one_shape)
     lists = list(dict.fromkeys((*spelled, *spelled_outputs)))
     place = {shapes: number for number, shapes in enumerate(lists)}
     inputs = np.array([place[shapes] for shapes in spelled], dtype=np.intp)[inputs]
     outputs = np.array([place[shapes] for shapes in spelled_outputs], dtype=np.intp)[outputs]
-
-    width = max(len(lists), 1)
-    nodes, shapes, which = distinct_pairs(runs.node, inputs * width + outputs, width * width)
-    of_pair = np.empty(len(nodes))
-    for row, (node, both) in enumerate(zip(nodes.tolist(), shapes.tolist(), strict=True)):
-        attributes = functions.attributes(resolved[node].function, resolved[node].node)
-        ran = Run(lists[both // width], lists[both % width][0], attributes)
-        _, executed, op_type = runs.nodes[node]
-        # TensorFlow has no formulas for HLO ops, whose names begin so.
-        of_pair[row] = np.nan if executed.startswith("/") else float_ops(op_type, ran)
-    allocated = _allocated_outputs(strings, runs, allocations)
-    flops = np.where(runs.is_run, of_pair[which], 0.0)
+    types = [op_type for _, _, op_type in runs.nodes]
+    nodes, ran_on, _ = distinct_pairs(runs.node, inputs, max(len(lists), 1))
+    ran = [(node, lists[on]) for node, on in zip(nodes.tolist(), ran_on.tolist(), strict=True)]
+    shapes = OutputShapes(types, resolved, functions, ran)
+    forwarded = _not_allocated(strings, runs, in_trace, read, shapes)
+    flops = np.where(runs.is_run, _float_ops(runs, lists, inputs, outputs, shapes), 0.0)
     flops[len(flops) - len(counted) :] = counted
-    output_bytes = np.where(np.isnan(allocated), forwarded, allocated)
+    allocated = _allocated_outputs(strings, runs, allocations)
+    given_bytes = np.where(np.isnan(allocated), forwarded, allocated)
     returned = log.output_bytes[dispatch[called]]
-    output_bytes[called] = np.where(returned != NONE, returned, output_bytes[called])
+    given_bytes[called] = np.where(returned != NONE, returned, given_bytes[called])
     return Shaped(
         inputs,
         lists,
         outputs,
         flops,
-        np.where(runs.is_run, output_bytes, 0.0),
+        np.where(runs.is_run, given_bytes, 0.0),
     )
 
 
-def _forwarded(
-    strings: list[bytes], runs: "Runs", in_trace: Rows, read: Mapping[int, int]
+def _one_shape(text: bytes) -> tuple[Dims | None, ...]:
+    return (parse_shape(text),)
+
+
+class _Watched(NamedTuple):
+    """The runs whose calls were watched, which knows their shapes better than the trace does."""
+
+    strings: list[bytes]
+    log: "DispatchLog"
+    run: Rows
+    call: Rows
+
+    def shapes(
+        self, in_trace: Rows, in_log: Ints, parse: Callable[[bytes], tuple[Dims | None, ...]]
+    ) -> tuple[list[tuple[Dims | None, ...]], Rows]:
+        """Give the distinct shapes, and which of them each run has."""
+        given = in_trace.astype(np.intp)
+        given[self.run] = len(self.strings) + in_log[self.call]
+        texts, which = distinct(given, len(self.strings) + len(self.log.shapes))
+        known = len(self.strings)
+        spelled = [
+            parse(self.strings[text]) if text < known else self.log.shapes[text - known]
+            for text in texts.tolist()
+        ]
+        return spelled, which
+
+
+def _float_ops(
+    runs: "Runs",
+    lists: list[tuple[Dims | None, ...]],
+    inputs: Rows,
+    outputs: Rows,
+    shapes: OutputShapes,
 ) -> npt.NDArray[np.float64]:
-    """Give the bytes of the outputs of runs that allocate none, by node and inputs."""
+    """Count the float operations of every run; `inputs` and `outputs` are places in `lists`."""
+    width = max(len(lists), 1)
+    nodes, pairs, which = distinct_pairs(runs.node, inputs * width + outputs, width * width)
+    of_pair = np.empty(len(nodes))
+    for row, (node, both) in enumerate(zip(nodes.tolist(), pairs.tolist(), strict=True)):
+        _, executed, op_type = runs.nodes[node]
+        given, output = lists[both // width], lists[both % width][0]
+        if output is None:
+            output = shapes.of(node, given)
+        ran = Run(given, output, shapes.attributes[node])
+        # TensorFlow has no formulas for HLO ops, whose names begin so.
+        of_pair[row] = np.nan if executed.startswith("/") else float_ops(op_type, ran)
+    return of_pair[which]
+
+
+def _not_allocated(
+    strings: list[bytes],
+    runs: "Runs",
+    in_trace: Rows,
+    read: Mapping[int, int],
+    shapes: OutputShapes,
+) -> npt.NDArray[np.float64]:
+    """Give the bytes of the outputs of runs of which no allocation tells, by node and inputs."""
     nodes, texts, which = distinct_pairs(runs.node, in_trace, len(strings))
     typed = {text: parse_typed(strings[text]) for text in set(texts.tolist())}
     known = [
-        read[node] if node in read else forwarded_bytes(runs.nodes[node][2], typed[text])
+        read[node]
+        if node in read
+        else output_bytes(runs.nodes[node][2], typed[text], partial(shapes.of, node))
         for node, text in zip(nodes.tolist(), texts.tolist(), strict=True)
     ]
     return np.array(known, dtype=np.float64)[which]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from nbprof.capture.capture import Model, Variable
 from nbprof.ingest.allocations import Allocations, per_run
+from nbprof.ingest.devices import CPU
 from nbprof.ingest.dtypes import NAMES
 from nbprof.ingest.flops import Dims
 from nbprof.ingest.host import NEVER, HostEvents
@@ -94,14 +95,11 @@ def event_table(
     runs: Runs,
     thread: Rows,
     stack: Rows,
-    allocations: Allocations | None,
+    memory: dict[str, npt.NDArray[np.float64]],
     placed: Placed,
     origin_ns: int,
 ) -> pd.DataFrame:
-    """List the op runs, yet without their shapes; without allocations, memory is not recorded."""
-    memory: dict[str, Any] = dict.fromkeys(MEMORY, np.full(len(runs.node), np.nan))
-    if allocations is not None:
-        memory = {name: sums.astype(float) for name, sums in per_run(allocations, runs).items()}
+    """List the op runs, yet without their shapes."""
     return pd.DataFrame(
         {
             "node": runs.node.astype(np.int32),
@@ -119,6 +117,24 @@ def event_table(
         },
         copy=False,
     )
+
+
+def memory_of_runs(
+    runs: Runs, allocations: Allocations | None, devices: list[str], only_large: bool
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Give what each run asked for, held and left behind, NaN where that was not recorded.
+
+    Where only large allocations are, a run on the CPU without any may have made small ones.
+    """
+    if allocations is None:
+        return dict.fromkeys(MEMORY, np.full(len(runs.node), np.nan))
+    memory = {name: sums.astype(float) for name, sums in per_run(allocations, runs).items()}
+    if only_large:
+        on_cpu = np.array([device == CPU for device in devices], dtype=bool)[runs.node]
+        silent = np.flatnonzero(on_cpu & (memory["bytes"] == 0))
+        for sums in memory.values():
+            sums[silent] = np.nan
+    return memory
 
 
 def with_shapes(events: pd.DataFrame, shaped: Shaped) -> pd.DataFrame:

@@ -89,15 +89,15 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     origin_ns = began_ns - capture.start_ns
     lines, thread = distinct(runs.line, len(space.line_name))
     read = variables.read_bytes(resolved)
-    node, strings = runs.node, space.strings
-    shape = host.text("shape")
+    node, strings, shape = runs.node, space.strings, host.text("shape")
     in_trace = np.append(shape, shape.dtype.type(0))[runs.event]  # the last entry is NONE's
     defined = resolved, functions, read
     shaped = cache(
         partial(find_shapes, strings, runs, in_trace, log, dispatch, *defined, allocations, counted)
     )
-    events = tables.event_table(runs, thread, stack, allocations, placed, origin_ns)
     devices = find_devices(space, runs, resolved, functions)
+    memory = tables.memory_of_runs(runs, allocations, devices, capture.only_large)
+    events = tables.event_table(runs, thread, stack, memory, placed, origin_ns)
     formats = [functions.data_format(place.function, place.origin) for place in resolved]
     traces, on_traces = find_traces(host, steps, model.signatures, origin_ns)
     made: dict[str, Any] = {

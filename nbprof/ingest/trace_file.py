@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nbprof._profile import Profile
-from nbprof.capture.capture import CALLING_THREAD, Capture
+from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture
 from nbprof.ingest import hlo
 from nbprof.ingest.devices import CPU
 from nbprof.ingest.host import HostEvents, read_host
@@ -25,7 +25,7 @@ from nbprof.ingest.xspace import XSpace, read_space
 from nbprof.progress import Done, no_matter
 
 ALLOCATION = b"MemoryAllocation"
-CPU_ALLOCATOR = b"cpu"
+CPU_ALLOCATOR, ONEDNN_ALLOCATOR = b"cpu", b"mklcpu"
 
 NO_MEMORY = "no allocations in this trace: memory was not recorded"
 LOWER_BOUNDS = (
@@ -65,6 +65,7 @@ def read_trace_file(trace: Buffer, host: str, done: Done = no_matter) -> Profile
         cost_ns=0,
         traced_ns=times.wall_ns,
         has_memory=ALLOCATION in space.strings,
+        only_large=ONEDNN_ALLOCATOR in space.strings,
         notes=(*_notes(events, line), *said),
     )
     profile = make_profile(events, capture, Clock(times.began_ns, line))
@@ -129,6 +130,8 @@ def _notes(events: HostEvents, line: int) -> list[str]:
     """Say what the trace lacks."""
     strings = events.space.strings
     notes = [] if ALLOCATION in strings else [NO_MEMORY]
+    if ONEDNN_ALLOCATOR in strings:
+        notes.append(ONLY_LARGE)
     if events.of(Kind.OP).any() and CALLING_THREAD.encode() not in strings:
         notes.append(LOWER_BOUNDS)
     if line == NONE:
@@ -149,7 +152,7 @@ def _said(trace: Buffer) -> list[str]:
 
 def _without_cpu_memory(profile: Profile, space: XSpace) -> Profile:
     """Make the memory of ops unknown that only the CPU's allocator would have told."""
-    if CPU_ALLOCATOR in space.strings:
+    if CPU_ALLOCATOR in space.strings or ONEDNN_ALLOCATOR in space.strings:
         return profile
     made, events = profile.allocations, profile.events
     if not len(made):

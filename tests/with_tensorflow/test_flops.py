@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from captured import batches, mlp, profiled
 
+from nbprof.ingest.attributes import read_attributes
 from nbprof.ingest.flops import FORMULAS, Run, float_ops
+from nbprof.ingest.inferred import output_shape
 
 pytestmark = pytest.mark.tensorflow
 
@@ -87,14 +89,50 @@ def test_a_formula_counts_what_tensorflows_registry_counts(name):
     with tf.Graph().as_default() as graph:
         op = BUILT[name]().op
         registered = ops.get_stats_for_node_def(graph, op.node_def, "flops").value
-    attributes = {
-        key: tuple(op.node_def.attr[key].list.i)
-        for key in ("strides", "ksize")
-        if key in op.node_def.attr
-    }
-    run = Run(tuple(map(shape, op.inputs)), shape(op.outputs[0]), attributes)
+    run = Run(tuple(map(shape, op.inputs)), shape(op.outputs[0]), read_attributes(op.node_def))
 
     assert float_ops(op.type, run) == (registered or 0)
+
+
+SHAPED = {
+    **{name: BUILT[name] for name in BUILT if "matmul" in name or "pool" in name},
+    **{name: BUILT[name] for name in BUILT if "convolution" in name},
+    "depthwise": BUILT["depthwise"],
+    "bias gradient": BUILT["bias gradient"],
+    "transposed in a batch": lambda: tf.matmul(tensor(2, 1, 5, 7), tensor(4, 3, 7), adjoint_b=True),
+    "dilated": lambda: tf.nn.conv2d(
+        tensor(2, 12, 11, 3), tensor(3, 2, 3, 8), [1, 1], "VALID", dilations=2
+    ),
+    "padded": lambda: tf.nn.conv2d(
+        tensor(2, 9, 9, 3), tensor(3, 3, 3, 8), [2, 3], [[0, 0], [1, 2], [3, 0], [0, 0]]
+    ),
+    "channels first": lambda: tf.nn.conv2d(
+        tensor(2, 3, 9, 8), tensor(3, 3, 3, 5), [2, 1], "SAME", data_format="NCHW"
+    ),
+    "pool, channels first": lambda: tf.nn.max_pool2d(
+        tensor(2, 3, 9, 8), 3, 2, "VALID", data_format="NCHW"
+    ),
+    "several channels each": lambda: tf.nn.depthwise_conv2d(
+        tensor(2, 9, 9, 3), tensor(2, 3, 3, 4), [1, 2, 2, 1], "SAME"
+    ),
+    "channels first, in space": lambda: tf.nn.conv3d(
+        tensor(1, 2, 5, 6, 7), tensor(2, 2, 2, 2, 4), [1] * 5, "VALID", data_format="NCDHW"
+    ),
+    "bias gradient, channels first": lambda: raw.BiasAddGrad(
+        out_backprop=tensor(4, 5, 3, 2), data_format="NCHW"
+    ),
+}
+SHAPED.pop("average pool gradient")  # its shape is a value, not an attribute
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_a_shape_that_no_allocation_tells_is_the_one_tensorflow_infers(name):
+    with tf.Graph().as_default():
+        op = SHAPED[name]().op
+    attributes = read_attributes(op.node_def)
+
+    assert output_shape(op.type, tuple(map(shape, op.inputs)), attributes) == shape(op.outputs[0])
+    assert output_shape(op.type, (None, None), attributes) is None
 
 
 def test_every_registered_formula_is_there():

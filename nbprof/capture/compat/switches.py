@@ -117,3 +117,12 @@ def allocator_statistics_on() -> bool | None:
         return None
     is_on.restype = ctypes.c_bool
     return bool(is_on())
+
+
+def hides_small_allocations() -> bool:
+    """Tell whether oneDNN's allocator is at work, which traces those from 256 KiB on only."""
+    try:
+        from tensorflow.python.util import _pywrap_util_port
+    except ImportError:
+        return False
+    return bool(_pywrap_util_port.IsMklEnabled())

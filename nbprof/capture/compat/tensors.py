@@ -36,6 +36,12 @@ def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any,
     return tuple(shapes)
 
 
+def output_shape(given: Any) -> tuple[Any, ...]:
+    """Give the shape of what a dispatcher returned, of a list the first tensor's."""
+    first = given[0] if type(given) is list and given else given
+    return (first._shape_tuple(),) if type(first) is _eager_tensor() else (None,)
+
+
 def tensor_bytes(given: Any) -> int:
     """Give the size of what a dispatcher returned: a tensor, a list of them, or nothing."""
     if type(given) is _eager_tensor():

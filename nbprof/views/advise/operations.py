@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.op_types import replaced_type
 from nbprof.units import format_micros
 from nbprof.views.advise.advice import Advice, first_rows
 from nbprof.views.advise.thresholds import threshold
@@ -24,7 +25,8 @@ def batch_norm(profile: "Profile") -> list[Advice]:
     """Find a batch norm made of single ops; tfprof also scolds the newer fused ones, V2 and V3."""
     nodes = profile.nodes
     named = [name for name in nodes["name"] if BATCH_NORM in name]
-    if not named or any(op_type.startswith(FUSED_BATCH_NORM) for op_type in nodes["op_type"]):
+    types = map(replaced_type, nodes["op_type"])
+    if not named or any(op_type.startswith(FUSED_BATCH_NORM) for op_type in types):
         return []
     message = (
         f"{len(named)} nodes are named {BATCH_NORM}, and none is the fused op. Use "
@@ -74,7 +76,7 @@ def _apart(profile: "Profile") -> npt.NDArray[np.intp]:
     A value that is taken more than once, by its gradient for instance, cannot be fused away.
     """
     inputs = profile.inputs
-    op_type = profile.nodes["op_type"].to_numpy(dtype=object)
+    op_type = [replaced_type(op_type) for op_type in profile.nodes["op_type"]]
     ran = np.zeros(len(op_type) + 1, dtype=bool)
     ran[profile.events["node"].to_numpy()[profile.events["is_run"].to_numpy(bool)]] = True
     ran[-1] = False

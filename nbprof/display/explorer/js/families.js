@@ -27,7 +27,7 @@ const FAMILIES = [
     "[Bb]itcast|Shuffle|^iota|^MEMCPY|[Mm]emcpy|[Mm]emset|LookupTable|^convert|ZerosLike|OnesLike|Layout",
   )],
   ["elementwise", new RegExp(
-    "^_?(Fused)?(Add|Sub|Mul|Real|Div|Floor|Ceil|Round|Pow|Exp|Log|Sqrt|Rsqrt|Square|Abs|Neg|Sign|Relu|" +
+    "^_?(Mkl(Native)?)?(Fused)?(Add|Sub|Mul|Real|Div|Floor|Ceil|Round|Pow|Exp|Log|Sqrt|Rsqrt|Square|Abs|Neg|Sign|Relu|" +
     "Elu|Selu|Gelu|Tanh|Sigmoid|Soft[ps]|Leaky|Erf|Sin|Cos|Maximum|Minimum|Equal|NotEqual|Greater|Less|" +
     "Logical|Select|Clip|Bias|Reciprocal|Inv|Mod|Trunc|Is|Xlogy|Xdivy|Random|Stateless|Truncated|Dropout|" +
     "Next|Bitwise|Inverse|fusion|loop|wrapped|add|sub|multiply|divide|exponential|select|compare|tanh|" +
