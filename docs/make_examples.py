@@ -56,6 +56,7 @@ for start in range(0, 96, 32):
 def profiled_shell():
     """Run the program in a new shell; its last profile is then the program's."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # the same ops on every processor
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell.instance()

@@ -18,6 +18,9 @@ from tables import as_text
 from traces import TRACES
 from ways import FAILED, TOP
 
+# Figures are to be of the same work on every processor: some make TensorFlow run oneDNN's kernels.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
     *("explorer", "loading", "memory", "memory_lines", "profiling", "reading_traces"),
