@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "progress": set(),
     "schema": set(),
     "distinct": set(),
+    "op_types": set(),
     "cell": set(),
     "run": {
         "capture.trace",
