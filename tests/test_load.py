@@ -267,6 +267,7 @@ def test_memory_of_the_cpu_is_known_for_large_allocations_where_onednn_made_them
 
     known = profile.op(order_by="name").frame.set_index("name")["bytes"]
     assert known["_MklMatMul"] == 262144
+    assert set(profile.memory()["device"]) == {"cpu"}
     assert np.isnan(known["Add"])
     (note,) = [note for note in profile.notes if "memory" in note]
     assert "allocations of 256 KiB and more only" in note

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 
+CPU_ALLOCATOR, ONEDNN_ALLOCATOR = b"cpu", b"mklcpu"
+"""Both are of the CPU's memory."""
+
 
 @dataclass(frozen=True, eq=False)
 class Allocations:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.capture.capture import Model, Variable
-from nbprof.ingest.allocations import Allocations, per_run
+from nbprof.ingest.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR, Allocations, per_run
 from nbprof.ingest.devices import CPU
 from nbprof.ingest.dtypes import NAMES
 from nbprof.ingest.flops import Dims
@@ -155,12 +155,13 @@ def allocation_table(
     """List the allocations; `node` is that of each run."""
     made = allocations or _none()
     texts = np.array([text.decode("utf-8", "replace") for text in strings], dtype=object)
+    devices = np.where(texts == ONEDNN_ALLOCATOR.decode(), CPU_ALLOCATOR.decode(), texts)
     end_ns = (made.end // 1000 + origin_ns).astype(float)
     return pd.DataFrame(
         {
             "event": made.run,
             "node": np.append(node, NONE)[made.run],
-            "device": texts[made.allocator],
+            "device": devices[made.allocator],
             "start_ns": made.start // 1000 + origin_ns,
             "end_ns": np.where(made.end == NEVER, np.nan, end_ns),
             "bytes": made.size,

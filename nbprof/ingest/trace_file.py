@@ -12,6 +12,7 @@ import pandas as pd
 from nbprof._profile import Profile
 from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture
 from nbprof.ingest import hlo
+from nbprof.ingest.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR
 from nbprof.ingest.devices import CPU
 from nbprof.ingest.host import HostEvents, read_host
 from nbprof.ingest.kinds import WANTED, Kind
@@ -25,7 +26,6 @@ from nbprof.ingest.xspace import XSpace, read_space
 from nbprof.progress import Done, no_matter
 
 ALLOCATION = b"MemoryAllocation"
-CPU_ALLOCATOR, ONEDNN_ALLOCATOR = b"cpu", b"mklcpu"
 
 NO_MEMORY = "no allocations in this trace: memory was not recorded"
 LOWER_BOUNDS = (
