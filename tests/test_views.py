@@ -184,6 +184,22 @@ def test_float_ops_that_are_not_known_are_neither_zero_nor_lost():
     assert COUNTED.scope(select="float_ops").frame["total_float_ops"][0] == 1000
 
 
+def test_the_total_of_what_is_not_known_is_not_zero_in_a_scope_that_did_not_run_itself():
+    some = profile(
+        node("dark/MatMul", "MatMul", flops=np.nan),
+        node("dark/deep/Conv2D", "Conv2D", flops=np.nan),
+        node("half/MatMul", "MatMul", flops=np.nan),
+        node("half/Add", "Add", flops=7),
+        node("quiet/Relu", "Relu"),
+    )
+
+    frame = some.scope(select="float_ops,occurrence").frame.set_index("name")["total_float_ops"]
+    assert frame[["dark", "dark/deep"]].isna().all()
+    assert frame[["half", "quiet", "_TFProfRoot"]].tolist() == [7, 0, 7]
+    only = profile(node("dark/MatMul", "MatMul", flops=np.nan))
+    assert only.scope(select="float_ops").frame["total_float_ops"].isna().all()
+
+
 def test_the_notes_say_which_ops_have_no_float_ops_and_which_are_not_known():
     *_, uncounted, unknown = COUNTED.op(select="float_ops").notes
 

@@ -143,14 +143,13 @@ def visiting_order(parent: Iterable[int]) -> tuple[list[int], list[int]]:
 def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> Layout:
     """Lay the shown rows out in display order, the root first."""
     end = ends(tree.level)
-    kept = np.flatnonzero(subtotals(tree.accounted.astype(np.float64), end) > 0)
+    kept = np.flatnonzero(_ranges(tree.accounted.astype(np.float64), end) > 0)
     level = tree.level[kept]
     if len(kept) < len(end):
         end = ends(level)
     own = {name: tree.metrics[name][kept] for name in _needed(tree, options, columns)}
-    totals = {name: subtotals(values, end) for name, values in own.items()}
+    totals, root = _totals(own, end)
     names = list(map(tree.names.__getitem__, kept.tolist()))
-    root = {name: _sum_known(values) for name, values in own.items()}
 
     rows = _shown(tree.rules, options, names, level, end, own, totals)
     above, depth = _parents(tree, kept), level
@@ -159,8 +158,7 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
     totals = {name: values[rows] for name, values in totals.items()}
     if options.account_displayed_op_only and tree.rules.can_account_displayed:
         own_shown = {name: values[rows] for name, values in own.items()}
-        totals = {name: subtotals(values, ends(depth)) for name, values in own_shown.items()}
-        root = {name: _sum_known(values) for name, values in own_shown.items()}
+        totals, root = _totals(own_shown, ends(depth))
         root["defined_count"] += 1
 
     key = _sort_key(tree.rules, own, totals, rows, names, options.order_by)
@@ -309,13 +307,28 @@ def _ends_one_by_one(level: Rows) -> Rows:
     return np.array(end, dtype=np.intp)
 
 
-def subtotals(own: npt.NDArray[np.float64], end: Rows) -> npt.NDArray[np.float64]:
-    """Add up subtrees; what is not known is left out, unless nothing is known."""
+def _totals(own: "Metrics", end: Rows) -> "tuple[Metrics, dict[str, float]]":
+    """Add up the metrics of subtrees, and of all rows.
+
+    What is not known is left out, unless nothing is known of what ran: a row without runs of its
+    own knows nothing.
+    """
+    tells = own["run_count"] > 0
+    totals = {name: subtotals(values, end, tells) for name, values in own.items()}
+    return totals, {name: _sum_known(values, tells) for name, values in own.items()}
+
+
+def subtotals(
+    own: npt.NDArray[np.float64], end: Rows, tells: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """Add up subtrees; NaN for one with something unknown and nothing known that `tells`."""
     unknown = np.isnan(own)
     total = _ranges(np.where(unknown, 0.0, own), end)
     if not unknown.any():
         return total
-    return np.where(_ranges((~unknown).astype(np.float64), end) > 0, total, np.nan)
+    known = ~unknown & tells
+    missing = _ranges(unknown.astype(np.float64), end) > 0
+    return np.where(missing & (_ranges(known.astype(np.float64), end) == 0), np.nan, total)
 
 
 def _ranges(values: npt.NDArray[np.float64], end: Rows) -> npt.NDArray[np.float64]:
@@ -325,8 +338,10 @@ def _ranges(values: npt.NDArray[np.float64], end: Rows) -> npt.NDArray[np.float6
     return np.where(alone, values, total)  # to the last digit, or it may print differently
 
 
-def _sum_known(values: npt.NDArray[np.float64]) -> float:
-    return float("nan") if len(values) and np.isnan(values).all() else float(np.nansum(values))
+def _sum_known(own: npt.NDArray[np.float64], tells: npt.NDArray[np.bool_]) -> float:
+    known = ~np.isnan(own)
+    nothing = not known.all() and not (known & tells).any()
+    return float("nan") if nothing else float(np.nansum(own))
 
 
 def nearest_shown(rows: Rows, end: Rows) -> tuple[Rows, Rows]:
