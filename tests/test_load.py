@@ -239,8 +239,9 @@ def test_what_a_trace_lacks_is_a_note_and_no_zero(tmp_path):
         profile.code()
 
 
-def test_memory_of_the_cpu_is_not_known_where_only_a_gpus_allocator_was_recorded(tmp_path):
-    stats = {"allocator_name": "GPU_0_bfc", "addr": 7, "requested_bytes": 64, "data_type": 1}
+def one_allocation(tmp_path, allocator, size):
+    """Load a trace in which of two ops only the MatMul is seen to allocate."""
+    stats = {"allocator_name": allocator, "addr": 7, "requested_bytes": size, "data_type": 1}
     events = [
         op("a/MatMul:MatMul", 0, 5),
         span("MemoryAllocation", 2, 0, **stats),
@@ -248,25 +249,21 @@ def test_memory_of_the_cpu_is_not_known_where_only_a_gpus_allocator_was_recorded
     ]
     trace = space(plane("/host:CPU", lines=[line(1, "t", 0, events)]))
     profile = nbprof.load(written(tmp_path / "x.xplane.pb", trace))
+    return profile, profile.op(order_by="name").frame.set_index("name")["bytes"]
 
-    known = profile.op(order_by="name").frame.set_index("name")["bytes"]
+
+def test_memory_of_the_cpu_is_not_known_where_only_a_gpus_allocator_was_recorded(tmp_path):
+    profile, known = one_allocation(tmp_path, "GPU_0_bfc", 64)
+
     assert known["MatMul"] == 64
     assert np.isnan(known["Add"])
     assert any("only that of GPU_0_bfc" in note for note in profile.notes)
 
 
 def test_memory_of_the_cpu_is_known_for_large_allocations_where_onednn_made_them(tmp_path):
-    stats = {"allocator_name": "mklcpu", "addr": 7, "requested_bytes": 262144, "data_type": 1}
-    events = [
-        op("a/MatMul:_MklMatMul", 0, 5),
-        span("MemoryAllocation", 2, 0, **stats),
-        op("b/Add:Add", 10, 5),
-    ]
-    trace = space(plane("/host:CPU", lines=[line(1, "t", 0, events)]))
-    profile = nbprof.load(written(tmp_path / "x.xplane.pb", trace))
+    profile, known = one_allocation(tmp_path, "mklcpu", 262144)
 
-    known = profile.op(order_by="name").frame.set_index("name")["bytes"]
-    assert known["_MklMatMul"] == 262144
+    assert known["MatMul"] == 262144
     assert set(profile.memory()["device"]) == {"cpu"}
     assert np.isnan(known["Add"])
     (note,) = [note for note in profile.notes if "memory" in note]
