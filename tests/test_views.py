@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from by_hand import node, profile
+from by_hand import node, profile, variable
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -198,6 +198,19 @@ def test_the_total_of_what_is_not_known_is_not_zero_in_a_scope_that_did_not_run_
     assert frame[["half", "quiet", "_TFProfRoot"]].tolist() == [7, 0, 7]
     only = profile(node("dark/MatMul", "MatMul", flops=np.nan))
     assert only.scope(select="float_ops").frame["total_float_ops"].isna().all()
+
+
+def test_a_layers_memory_is_not_zero_because_its_variables_do_not_run():
+    some = profile(
+        node("m/MatMul", "MatMul", size=np.nan, layer="dense"),
+        node("n/Add", "Add", size=5, layer="other"),
+        variables=[variable("kernel", "2x3", layer="dense")],
+    )
+
+    frame = some.layer(select="bytes,params").frame.set_index("name")
+    assert np.isnan(frame["total_bytes"]["dense"])
+    assert frame["total_params"]["dense"] == 6
+    assert frame["total_bytes"][["other", "_TFProfRoot"]].tolist() == [5, 5]
 
 
 def test_the_notes_say_which_ops_have_no_float_ops_and_which_are_not_known():

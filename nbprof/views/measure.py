@@ -180,7 +180,15 @@ def _add_up_events(
 
 def add_up(metrics: Metrics, group: Groups, count: int) -> Metrics:
     """Add the members' metrics up by group number."""
-    return {name: _sums(group, values, count) for name, values in metrics.items()}
+    return {
+        name: _sums(group, values, count, tells(metrics, name)) for name, values in metrics.items()
+    }
+
+
+def tells(metrics: Metrics, name: str) -> npt.NDArray[np.bool_]:
+    """Mark what a metric is known of, if it has a number: of a variable no run tells its memory."""
+    told: npt.NDArray[np.bool_] = ~np.isnan(metrics[name])
+    return told & (metrics["run_count"] > 0) if name in SUMMED else told
 
 
 def whole(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
@@ -205,18 +213,22 @@ def _exact_sums(group: npt.NDArray[np.integer], values: npt.NDArray[Any], count:
 
 
 def _sums(
-    group: npt.NDArray[np.integer], values: npt.NDArray[Any], count: int
+    group: npt.NDArray[np.integer],
+    values: npt.NDArray[Any],
+    count: int,
+    told: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.float64]:
     """Add up by group.
 
-    Unknown values are left out, so that a sum is at least what is known of it; a group of nothing
-    but unknown values is unknown, and all are where nothing is known.
+    Unknown values are left out, so that a sum is at least what is known of it; a group of unknown
+    values, and of others that are not `told`, is unknown, and all are where nothing is told.
     """
     unknown = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if not unknown.any():
         return _exact_sums(group, values, count)
     known = _exact_sums(group[~unknown], values[~unknown], count)
-    if unknown.all():
+    told = ~unknown if told is None else told
+    if not told.any():
         return np.full(count, np.nan)
-    nothing = np.bincount(group[~unknown], minlength=count) == 0
-    return np.where(nothing & (np.bincount(group, minlength=count) > 0), np.nan, known)
+    nothing = np.bincount(group[told], minlength=count) == 0
+    return np.where(nothing & (np.bincount(group[unknown], minlength=count) > 0), np.nan, known)

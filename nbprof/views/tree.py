@@ -17,7 +17,7 @@ import pandas as pd
 from nbprof.columns import selected
 from nbprof.options import EVERYTHING
 from nbprof.views.accounting import matches
-from nbprof.views.measure import whole
+from nbprof.views.measure import tells, whole
 from nbprof.views.notes import notes_for
 from nbprof.views.view import Lines, Origin, Places, View
 
@@ -308,27 +308,29 @@ def _ends_one_by_one(level: Rows) -> Rows:
 
 
 def _totals(own: "Metrics", end: Rows) -> "tuple[Metrics, dict[str, float]]":
-    """Add up the metrics of subtrees, and of all rows.
+    """Add up the metrics of subtrees, and of all rows; what is not known is left out.
 
-    What is not known is left out, unless nothing is known of what ran: a row without runs of its
-    own knows nothing.
+    A sum is unknown where a part is and no part is told: a row without runs tells nothing of them.
     """
-    tells = own["run_count"] > 0
-    totals = {name: subtotals(values, end, tells) for name, values in own.items()}
-    return totals, {name: _sum_known(values, tells) for name, values in own.items()}
+    told = {name: tells(own, name) for name in own}
+    totals = {name: _subtotals(values, end, told[name]) for name, values in own.items()}
+    return totals, {name: _sum(values, told[name]) for name, values in own.items()}
 
 
-def subtotals(
-    own: npt.NDArray[np.float64], end: Rows, tells: npt.NDArray[np.bool_]
+def _subtotals(
+    own: npt.NDArray[np.float64], end: Rows, told: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
-    """Add up subtrees; NaN for one with something unknown and nothing known that `tells`."""
     unknown = np.isnan(own)
     total = _ranges(np.where(unknown, 0.0, own), end)
     if not unknown.any():
         return total
-    known = ~unknown & tells
     missing = _ranges(unknown.astype(np.float64), end) > 0
-    return np.where(missing & (_ranges(known.astype(np.float64), end) == 0), np.nan, total)
+    return np.where(missing & (_ranges(told.astype(np.float64), end) == 0), np.nan, total)
+
+
+def _sum(own: npt.NDArray[np.float64], told: npt.NDArray[np.bool_]) -> float:
+    unknown = np.isnan(own).any() and not told.any()
+    return float("nan") if unknown else float(np.nansum(own))
 
 
 def _ranges(values: npt.NDArray[np.float64], end: Rows) -> npt.NDArray[np.float64]:
@@ -336,12 +338,6 @@ def _ranges(values: npt.NDArray[np.float64], end: Rows) -> npt.NDArray[np.float6
     total: npt.NDArray[np.float64] = np.round(before[end] - before[:-1], 6)
     alone = end == np.arange(1, len(end) + 1)
     return np.where(alone, values, total)  # to the last digit, or it may print differently
-
-
-def _sum_known(own: npt.NDArray[np.float64], tells: npt.NDArray[np.bool_]) -> float:
-    known = ~np.isnan(own)
-    nothing = not known.all() and not (known & tells).any()
-    return float("nan") if nothing else float(np.nansum(own))
 
 
 def nearest_shown(rows: Rows, end: Rows) -> tuple[Rows, Rows]:
