@@ -1,8 +1,11 @@
 """A View as CSV, JSON and Parquet: another program reads the frame as it is."""
 
 import json
+import os
+import stat
 import subprocess
 import sys
+import threading
 import traceback
 
 import by_hand
@@ -248,3 +251,34 @@ def test_a_file_is_replaced_once_the_new_one_is_whole(tmp_path, monkeypatch):
 
     assert path.read_text() == "older"
     assert [one.name for one in tmp_path.iterdir()] == ["x.json"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_what_is_no_ordinary_file_is_written_to_and_never_replaced(tmp_path):
+    pipe, view = tmp_path / "pipe", odd_views()[0]
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+
+    view.to_csv(pipe)
+
+    reader.join()
+    view.to_csv(tmp_path / "file")
+    assert read == [(tmp_path / "file").read_bytes()]
+    assert pipe.is_fifo()
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_device_without_room_says_so_and_stays_a_device(tmp_path):
+    device = tmp_path / "full"
+    try:  # one of our own, for a fault would replace it
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+        device.open("wb").close()
+    except (OSError, AttributeError):
+        pytest.skip("only root makes devices, and only on Linux one that is full")
+
+    with pytest.raises(NbprofError, match="full cannot be written: No space left on device"):
+        by_hand.profile(node("a")).save(device)
+
+    assert device.is_char_device()
