@@ -7,7 +7,6 @@ function.)
 
 # ruff: noqa: RUF009 (the tables of a Profile are descriptors, no defaults)
 
-from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -193,9 +192,16 @@ class Profile:
 
     def with_values(self, **values: Any) -> "Profile":
         """Give the same profile with some other values; no table is made for it."""
-        other = copy(self)  # dataclasses.replace would ask for every table
-        vars(other).update(values)
+        other = object.__new__(Profile)  # dataclasses.replace would ask for every table
+        vars(other).update(vars(self) | values)
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Make every table, for what makes them may not leave this process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
 
     def view(
         self, name: str = "op", checked: "ViewOptions | None" = None, /, **options: object
