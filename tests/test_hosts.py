@@ -182,6 +182,21 @@ def test_memory_is_per_host_and_device(tmp_path):
     assert profile.op().frame["bytes"].tolist() == [800]
 
 
+def test_memory_of_a_host_that_did_not_record_it_is_not_zero_beside_others(tmp_path):
+    stats = {"allocator_name": "cpu", "addr": 7, "requested_bytes": 64, "data_type": 1}
+    matmul, add = op("a/MatMul:MatMul", 0, 50), op("b/Add:Add", 60, 5)
+    recorded = [matmul, span("MemoryAllocation", 5, 0, **stats), op("c/Relu:Relu", 80, 5)]
+    for name, events in (("one", recorded), ("silent", [matmul, add])):
+        trace = space(plane("/host:CPU", lines=[line(1, "t", 0, events)]), environment(5000, 90000))
+        (tmp_path / f"{name}.xplane.pb").write_bytes(trace)
+
+    compared = nbprof.load(tmp_path).compare_hosts(column="bytes").set_index("name")
+
+    assert compared["one"][["MatMul", "Relu", "Add"]].tolist() == [64, 0, 0]
+    assert compared["silent"].isna().all()
+    assert compared["highest"]["MatMul"] == "one"
+
+
 def test_a_node_that_ran_on_other_devices_elsewhere_has_them_all(folder):
     hosts = each(folder)
     nodes = hosts[0].nodes

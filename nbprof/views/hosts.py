@@ -28,6 +28,7 @@ def hosts(profile: "Profile") -> pd.DataFrame:
         metrics = measure(profile, "all", Members(node, host.astype(np.intp)))
     else:
         metrics = dict.fromkeys(METRICS, np.zeros(len(machines)))
+        metrics["bytes"] = np.full(len(machines), np.nan)
     return pd.DataFrame(
         {
             "host": machines["host"],
@@ -56,15 +57,19 @@ def compare_hosts(
                 f"the {view} view has no column of numbers {column!r}: it has {', '.join(numbers)}."
             )
         columns[name] = frame.groupby("name", sort=False)[column].sum(min_count=1)
-    table = pd.DataFrame(columns, columns=pd.Index(names, dtype=object)).fillna(
-        np.nan if all(own.isna().all() for own in columns.values()) else 0
-    )
+    rows = pd.DataFrame(columns).index
+    # What a host did not run took it nothing, unless nothing is known of that host.
+    filled = {
+        name: own.reindex(rows, fill_value=np.nan if own.isna().all() else 0)
+        for name, own in columns.items()
+    }
+    table = pd.DataFrame(filled, columns=pd.Index(names, dtype=object))
     least, most = table.min(axis=1), table.max(axis=1)
     found = table.assign(
         least=least,
         most=most,
         ratio=most / least.where(least > 0),
-        highest=table.idxmax(axis=1) if most.notna().all() else None,
+        highest=table.fillna(-np.inf).idxmax(axis=1).where(most.notna(), None),
     )
     order = (most - least).sort_values(ascending=False, kind="stable").index
     return found.loc[order].rename_axis("name").reset_index()
