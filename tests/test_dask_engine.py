@@ -1,6 +1,7 @@
 """engine="dask": the views of one process, to the byte, made by the workers of a cluster."""
 
 import sys
+import threading
 
 import pandas as pd
 import pytest
@@ -53,10 +54,14 @@ def test_two_workers_give_the_views_of_one_process(folder, client):
     assert_same_views(nbprof.load(folder), nbprof.load(folder, engine="dask"))
 
 
-def test_without_a_cluster_dask_works_in_this_process(folder):
-    with dask.config.set(scheduler="synchronous"):
+@pytest.mark.parametrize("scheduler", [None, "threads"])
+def test_without_a_cluster_dask_works_in_this_process(folder, scheduler):
+    before = set(threading.enumerate())
+    with dask.config.set(scheduler=scheduler):
         given = nbprof.load(str(folder / "worker-1*.xplane.pb"), engine="dask")
 
+    if scheduler is None:  # an interrupt would not end threads
+        assert set(threading.enumerate()) <= before
     assert_same_views(nbprof.load(str(folder / "worker-1*.xplane.pb")), given)
 
 

@@ -51,8 +51,10 @@ def _current_client() -> Any:
 def _compute(dask: Any, tasks: list[Any], done: Any) -> "list[Profile]":
     from dask.callbacks import Callback
 
+    # By itself dask would take threads, which an interrupt does not end.
+    scheduler = dask.config.get("scheduler", None) or "synchronous"
     with Callback(posttask=lambda *_: done(1)):
-        return list(dask.compute(*tasks))
+        return list(dask.compute(*tasks, scheduler=scheduler))
 
 
 def _gather(client: Any, tasks: list[Any], done: Any) -> "list[Profile]":
