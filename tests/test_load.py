@@ -2,8 +2,11 @@
 
 import gzip
 import os
+import pickle
+import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -205,6 +208,93 @@ def test_traces_that_were_looked_for_are_said_to_be_where_they_were(tmp_path):
     other = written(tmp_path / "elsewhere" / "b.xplane.pb", host_trace())
     os.utime(other, (1_000, 1_000))
     assert f"this is the newest run, {place}; 1 other run is in" in nbprof.load(tmp_path).notes[0]
+
+
+def test_a_trace_that_is_meant_twice_is_read_once(tmp_path, monkeypatch):
+    folder = run_folder(tmp_path / "logs", "2026_01_31_09_00_00", "vm")
+    trace = folder / "vm.xplane.pb"
+    once = op_micros(nbprof.load(trace))
+    (tmp_path / "link.xplane.pb").symlink_to(trace)
+    monkeypatch.chdir(tmp_path)
+
+    assert op_micros(nbprof.load("./logs/**")) == once
+    assert op_micros(nbprof.load(["logs", tmp_path / "logs", trace.as_uri()])) == once
+    assert op_micros(nbprof.load(["link.xplane.pb", trace])) == once
+    written(folder / "vm.xplane.pb.gz", gzip.compress(trace.read_bytes()))
+    assert op_micros(nbprof.load(folder)) == once
+    assert op_micros(nbprof.load(str(folder / "*"))) == once
+
+
+def test_links_to_folders_are_followed_also_in_circles(tmp_path):
+    run = run_folder(tmp_path / "elsewhere", "2026_01_31_09_00_00", "vm")
+    profiles = tmp_path / "logs" / "plugins" / "profile"
+    profiles.mkdir(parents=True)
+    (profiles / run.name).symlink_to(run)
+    (profiles / "round").symlink_to(tmp_path / "logs")
+
+    profile = nbprof.load(tmp_path / "logs")
+
+    assert op_micros(profile) == op_micros(nbprof.load(run))
+    assert not any("other run" in note for note in profile.notes)
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told(tmp_path, monkeypatch):
+    run_folder(tmp_path, "2026_01_31_09_00_00", "vm")
+    locked = str(run_folder(tmp_path, "2026_02_01_09_00_00", "vm"))
+    scandir = os.scandir  # as root, under whom tests may run, every folder can be looked into
+
+    def refusing(path):
+        if os.fspath(path) == locked:
+            raise PermissionError(13, "Permission denied", locked)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+
+    note = f"{locked} could not be looked into (Permission denied)"
+    assert note in nbprof.load(tmp_path).notes
+    with pytest.raises(NbprofError, match=re.escape(f"cannot be read: {note}.")):
+        nbprof.load(locked)
+
+
+def test_a_name_that_no_file_can_have_is_refused_in_a_sentence():
+    for name in ("x" * 5000, "x" * 5000 + "*"):
+        with pytest.raises(NbprofError, match=r"cannot be read: File name too long|nothing match"):
+            nbprof.load(name)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_trace_is_read_from_a_pipe(tmp_path, pack):
+    pipe, whole = tmp_path / "pipe", host_trace()
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(pack(whole),))
+    writer.start()
+
+    profile = nbprof.load(pipe)
+
+    writer.join()
+    assert op_micros(profile) == op_micros(nbprof.load(written(tmp_path / "file", whole)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_a_file_whose_name_is_no_text_is_loaded_saved_and_shown(tmp_path):
+    path = written(tmp_path / "\udcff.xplane.pb", host_trace())
+
+    profile = nbprof.load(path)
+
+    profile.save(tmp_path / "saved")
+    for one in (profile, nbprof.load(tmp_path / "saved"), nbprof.load(tmp_path)):
+        assert one.hosts()["host"].tolist() == ["\ufffd"]
+        assert one.op().text
+
+
+def test_a_profile_is_pickled_whatever_was_looked_at_before(tmp_path):
+    profile = nbprof.load(written(tmp_path / "x.xplane.pb", host_trace()))
+
+    there_and_back = pickle.loads(pickle.dumps(profile))
+
+    assert there_and_back.scope().text == profile.scope().text
+    assert there_and_back.summary().equals(profile.summary())
 
 
 def test_a_pattern_without_matches_is_refused(tmp_path):

@@ -64,8 +64,8 @@ def test_a_folder_that_takes_long_to_search_shows_a_bar(clock, terminal, tmp_pat
     (tmp_path / "a" / "b").mkdir(parents=True)
     walk = os.walk
 
-    def slow_walk(path):
-        for found in walk(path):
+    def slow_walk(path, **options):
+        for found in walk(path, **options):
             clock[0] += 1.5
             yield found
 

@@ -10,11 +10,6 @@ import numpy.typing as npt
 CALLING_THREAD = "nbprof: the cell begins"
 """The name of the event that marks the thread of the cell in the trace."""
 
-ONLY_LARGE = (
-    "memory is at least what is shown: with oneDNN, TensorFlow records allocations of 256 KiB and "
-    "more only; it records all with TF_ENABLE_ONEDNN_OPTS=0 set before it is imported"
-)
-
 Frame = tuple[str, int, str]
 """File, line, function."""
 Stack = tuple[Frame, ...]

@@ -8,7 +8,7 @@ from nbprof.files.cluster import READING, read_on_cluster
 from nbprof.files.kinds import Source, kind_of, not_readable
 from nbprof.files.logdir import Run, find_traces
 from nbprof.files.many import Job, read_many, read_one
-from nbprof.files.places import Place, places
+from nbprof.files.places import Place, each_once, places
 from nbprof.progress import progress
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _files(given: list[Place]) -> tuple[list[Place], list[Run]]:
             found += folders[-1].traces
         else:
             found.append(place)
-    return list(dict.fromkeys(found)), folders
+    return each_once(found), folders
 
 
 def _one_by_one(jobs: list[Job]) -> "Iterator[Profile]":

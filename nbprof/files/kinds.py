@@ -31,9 +31,14 @@ class Source:
         self.place = place
 
     @cached_property
+    def _piped(self) -> bytes | None:
+        """All of what can be read only once."""
+        return self.place.read() if self.place.is_pipe else None
+
+    @cached_property
     def raw_head(self) -> bytes:
         """The first bytes as they are."""
-        return self.place.read(HEAD)
+        return self.place.read(HEAD) if self._piped is None else self._piped[:HEAD]
 
     @property
     def is_packed(self) -> bool:
@@ -47,7 +52,7 @@ class Source:
 
     def content(self) -> bytes:
         """Read it all."""
-        data = self.place.read()
+        data = self.place.read() if self._piped is None else self._piped
         return unpack(self.place, data) if self.is_packed else data
 
     def trace(self) -> "Buffer":
@@ -55,7 +60,7 @@ class Source:
         from nbprof.ingest.long_file import LongFile
         from nbprof.ingest.wire import Buffer
 
-        if not self.is_packed and self.place.size > SMALL:
+        if not self.is_packed and self._piped is None and self.place.size > SMALL:
             return LongFile(self.place.open(), str(self.place))
         return Buffer(self.content(), str(self.place))
 
@@ -76,7 +81,7 @@ def _is_own_file(head: bytes) -> bool:
 def _read_own_file(source: Source) -> "Profile":
     from nbprof.ingest.own_file import read_own_file
 
-    if source.is_packed or is_url(source.place.path):
+    if source.is_packed or is_url(source.place.path) or source.place.is_pipe:
         raise NbprofError(
             f"{source.place} cannot be read: nbprof's own file must be a file of this machine, "
             "not packed again; copy or unpack it first."

@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbprof.errors import NbprofError
+from nbprof.files.places import as_text, each_once
 
 if TYPE_CHECKING:
     from nbprof.files.places import Place
@@ -31,12 +32,15 @@ class Run(NamedTuple):
 
 def find_traces(folder: "Place") -> Run:
     """Find the traces of the newest run below a folder, and a note on what was not taken."""
+    unread: list[OSError] = []
+    written = dict(folder.files(SUFFIXES, unread.append))
     runs: dict[str, list[tuple[Place, float]]] = defaultdict(list)
-    for place, written in folder.files(SUFFIXES):
-        runs[place.parent].append((place, written))
+    for place in each_once(written):
+        runs[place.parent].append((place, written[place]))
     if not runs:
+        found = _unread(unread) or ("there is no trace (*.xplane.pb) in this folder or below it",)
         raise NbprofError(
-            f"{folder} cannot be read: there is no trace (*.xplane.pb) in this folder or below it. "
+            f"{folder} cannot be read: {found[0]}. "
             "nbprof.load reads files, run folders and TensorBoard logdirs."
         )
     newest = max(runs, key=lambda run: _age(run, runs))
@@ -44,7 +48,15 @@ def find_traces(folder: "Place") -> Run:
     path = newest.replace("\\", "/")
     by_profiler = bool(_OF_PROFILER.search(path) or _WHEN.fullmatch(_last_part(path)))
     notes = _note(folder, newest, len(runs) - 1, by_profiler)
-    return Run(newest, traces, by_profiler, notes)
+    return Run(newest, traces, by_profiler, notes + _unread(unread))
+
+
+def _unread(errors: list[OSError]) -> tuple[str, ...]:
+    """Say which folders could not be looked into."""
+    if not errors:
+        return ()
+    more = f" and {len(errors) - 1} more folders" if len(errors) > 1 else ""
+    return (f"{errors[0].filename}{more} could not be looked into ({errors[0].strerror})",)
 
 
 def _age(run: str, runs: "dict[str, list[tuple[Place, float]]]") -> tuple[object, ...]:
@@ -75,4 +87,4 @@ def host_of(place: "Place") -> str:
     name = place.name
     for suffix in SUFFIXES[::-1]:
         name = name.removesuffix(suffix)
-    return name
+    return as_text(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nbprof.errors import NbprofError
 from nbprof.files.kinds import TRACE, Source, kind_of, not_readable, read_trace
 from nbprof.files.logdir import host_of
+from nbprof.files.places import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,7 +54,7 @@ def _check_one_run(folder: "Run", profiles: "dict[Place, Profile]") -> None:
     """
     if folder.by_profiler or len(folder.traces) == 1:
         return
-    machines = [profiles[place].machines.iloc[0] for place in folder.traces]
+    machines = [profiles[place].machines.iloc[0] for place in folder.traces if place in profiles]
     times = sorted((int(one["start_ns"]), int(one["wall_ns"])) for one in machines)
     end = times[0][0] + times[0][1]
     for start, wall in times if times[0][0] else ():
@@ -82,8 +83,8 @@ def read_one(job: Job) -> "Profile":
 def _hosts(found: "list[Place]") -> list[str]:
     """Name the host of each trace; of two traces of one host, the run too."""
     names = [host_of(place) for place in found]
-    longer = [f"{place.parent.rpartition('/')[2]}/{host_of(place)}" for place in found]
-    for further in (longer, [place.path for place in found]):
+    longer = [f"{as_text(place.parent).rpartition('/')[2]}/{host_of(place)}" for place in found]
+    for further in (longer, [as_text(place.path) for place in found]):
         count = Counter(names)
         names = [
             one if count[one] == 1 else other for one, other in zip(names, further, strict=True)

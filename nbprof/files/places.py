@@ -3,7 +3,8 @@
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+import stat
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -19,6 +20,7 @@ NO_FSSPEC = (
 )
 NO_PATH = "nbprof.load takes the path of a file or folder, or a list of paths, not {}."
 MOST_LETTERS = 60
+PACKED = ".gz"
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _MAGIC = re.compile(r"[*?\[]")
 
@@ -54,7 +56,21 @@ class Place:
         """Tell whether it is a folder."""
         if is_url(self.path):
             return bool(_told(self.path, lambda system, path: system.isdir(path)))
-        return Path(self.path).is_dir()
+        return _told(self.path, lambda _, path: Path(path).is_dir())
+
+    @property
+    def identity(self) -> str:
+        """What all paths of one file have in common."""
+        path = self.path.removeprefix("file://")
+        return self.path.rstrip("/") if is_url(path) else os.path.realpath(path)
+
+    @property
+    def is_pipe(self) -> bool:
+        """Tell whether it is there to be read once, as what a shell's `<(…)` gives."""
+        if is_url(self.path):
+            return False
+        mode = _told(self.path, lambda _, path: Path(path).stat().st_mode)
+        return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
     @property
     def size(self) -> int:
@@ -77,17 +93,21 @@ class Place:
 
         return _told(self.path, read)
 
-    def files(self, endings: tuple[str, ...]) -> "list[tuple[Place, float]]":
+    def files(
+        self, endings: tuple[str, ...], unread: Callable[[OSError], None]
+    ) -> "list[tuple[Place, float]]":
         """List the files below a folder whose names end so, and when each was written, in seconds.
 
-        A big tree takes long, so a bar shows that something goes on.
+        `unread` is told of folders that cannot be looked into. A big tree takes long, so a bar
+        shows that something goes on.
         """
-        find = _remote_files if is_url(self.path) else _local_files
         with progress(f"looking for traces in {self.path}", None, " folders") as done:
-            return _told(self.path, lambda system, path: list(find(system, path, endings, done)))
+            if is_url(self.path):
+                return _told(self.path, lambda system, path: _remote_files(system, path, endings))
+            return _told(self.path, lambda _, path: _local_files(path, endings, done, unread))
 
 
-Found = Iterator[tuple[Place, float]]
+Found = list[tuple[Place, float]]
 
 
 def places(given: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]") -> list[Place]:
@@ -95,8 +115,19 @@ def places(given: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]") -
     if isinstance(given, bytes | bytearray) or not isinstance(given, str | os.PathLike | Iterable):
         raise NbprofError(NO_PATH.format(_short(given)))
     paths = [given] if isinstance(given, str | os.PathLike) else given
-    found = [place for one in paths for place in _expand(_path(one))]
-    return list(dict.fromkeys(found))
+    return each_once(place for one in paths for place in _expand(_path(one)))
+
+
+def each_once(given: Iterable[Place]) -> list[Place]:
+    """Leave out what is given again, by another path or packed beside itself."""
+    found: dict[str, Place] = {}
+    for place in given:
+        found.setdefault(place.identity, place)
+    return [
+        place
+        for known, place in found.items()
+        if not known.endswith(PACKED) or known.removesuffix(PACKED) not in found
+    ]
 
 
 def _path(given: object) -> str:
@@ -113,19 +144,28 @@ def _short(value: object) -> str:
     return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
 
 
+def as_text(path: str) -> str:
+    """Make a path text: a file's name may have bytes that are no letters."""
+    return os.fsencode(path).decode(errors="replace")
+
+
 def is_url(path: str) -> bool:
     """Tell a URL such as `memory://x` from a path of this machine."""
     return _URL.match(path) is not None
 
 
 def _expand(path: str) -> list[Place]:
-    if not _MAGIC.search(path) or (not is_url(path) and Path(path).exists()):
+    if not _MAGIC.search(path) or (not is_url(path) and _told(path, _exists)):
         return [Place(path)]
     matched = _told(path, _remote_matches if is_url(path) else _local_matches)
     found = [Place(str(one)) for one in sorted(matched)]
     if not found:
         raise NbprofError(f"nothing matches {path}: give a file, a folder or another pattern.")
     return found
+
+
+def _exists(_: None, path: str) -> bool:
+    return Path(path).exists()
 
 
 def _local_matches(_: None, pattern: str) -> list[str]:
@@ -136,19 +176,33 @@ def _remote_matches(system: Any, pattern: str) -> list[str]:
     return [system.unstrip_protocol(path) for path in system.glob(pattern)]
 
 
-def _local_files(_: None, path: str, endings: tuple[str, ...], done: Done) -> Found:
-    for folder, _folders, names in os.walk(path):
+def _local_files(
+    path: str, endings: tuple[str, ...], done: Done, unread: Callable[[OSError], None]
+) -> Found:
+    """Find files also behind links, each of which is followed once: they may lead in a circle."""
+    found: Found = []
+    followed: set[str] = set()
+    for folder, folders, names in os.walk(path, onerror=unread, followlinks=True):
         done(1)
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        for name in links:
+            target = os.path.realpath(Path(folder) / name)
+            if target in followed:
+                folders.remove(name)
+            followed.add(target)
         for name in names:
             file = Path(folder) / name if name.endswith(endings) else None
             if file is not None and file.is_file():
-                yield Place(str(file)), file.stat().st_mtime
+                found.append((Place(str(file)), file.stat().st_mtime))
+    return found
 
 
-def _remote_files(system: Any, path: str, endings: tuple[str, ...], _: Done) -> Found:
-    for name, about in system.find(path, detail=True).items():
-        if name.endswith(endings):
-            yield Place(system.unstrip_protocol(name)), _seconds(about)
+def _remote_files(system: Any, path: str, endings: tuple[str, ...]) -> Found:
+    return [
+        (Place(system.unstrip_protocol(name)), _seconds(about))
+        for name, about in system.find(path, detail=True).items()
+        if name.endswith(endings)
+    ]
 
 
 def _seconds(about: dict[str, Any]) -> float:
