@@ -102,9 +102,9 @@ class App:
         for session in self._ask("sessions"):
             self._ask(f"sessions/{session['id']}", "DELETE")
 
-    def kernels(self):
-        """List the kernels that are running."""
-        return self._ask("kernels")
+    def connected_kernels(self):
+        """List the kernels that a page is connected to: one asked for by a closed page may start."""
+        return [kernel for kernel in self._ask("kernels") if kernel["connections"]]
 
     def _ask(self, what, method="GET"):
         request = urllib.request.Request(f"{self.address}/api/{what}", method=method)
