@@ -4,7 +4,7 @@ On many processors it puts kernels of oneDNN in the place of its own, which carr
 `_MklNativeConv2D`; and it fuses ops with those that follow them, as in `_FusedConv2D`.
 """
 
-FUSED = "_Fused"
+FUSED, PADDED = "_Fused", "_PadWith"
 _ONEDNN = ("_MklNative", "_Mkl")
 _BIAS = "WithBias"
 _NOT_FUSED_BY_TENSORFLOW = "FusedBatchNorm"
@@ -23,14 +23,24 @@ def replaced_type(op_type: str) -> str:
     plain = op_type.removeprefix(prefix)
     if plain.endswith(_BIAS):
         return FUSED + plain.removesuffix(_BIAS)
+    if plain.startswith(PADDED[1:]):
+        return f"_{plain}"
     is_one_op = plain.startswith(_NOT_FUSED_BY_TENSORFLOW) and not plain.endswith("Ex")
     return f"_{plain}" if plain.startswith("Fused") and not is_one_op else plain
 
 
 def main_type(op_type: str) -> str:
-    """Give the type of the op that does the work: of fused ones the first.
+    """Give the type of the op that does the work, of several that were fused.
 
     >>> main_type("_MklNativeFusedConv2D"), main_type("_FusedMatMul"), main_type("Relu")
     ('Conv2D', 'MatMul', 'Relu')
     """
-    return replaced_type(op_type).removeprefix(FUSED)
+    replaced = replaced_type(op_type)
+    if replaced.startswith(PADDED):
+        return replaced.removeprefix(PADDED).removeprefix(FUSED[1:])
+    return replaced.removeprefix(FUSED)
+
+
+def is_fused(op_type: str) -> bool:
+    """Tell whether it stands for several ops."""
+    return replaced_type(op_type) != main_type(op_type)

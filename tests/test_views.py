@@ -200,6 +200,21 @@ def test_the_total_of_what_is_not_known_is_not_zero_in_a_scope_that_did_not_run_
     assert only.scope(select="float_ops").frame["total_float_ops"].isna().all()
 
 
+def test_a_minimum_hides_no_row_of_which_nothing_is_known():
+    some = profile(
+        node("a", "Large", micros=9, size=500),
+        node("b", "Small", micros=5, size=5),
+        node("c", "Dark", micros=1, size=np.nan),
+    )
+
+    for view in ("op", "scope"):
+        names = some.view(view, min_bytes=100).frame["name"].tolist()
+        assert names[-2:] == (["Large", "Dark"] if view == "op" else ["a", "c"])
+    shares = some.op(select="bytes").frame["bytes_accumulated_percent"]
+    assert shares[0] == 100
+    assert np.isnan(shares[2])
+
+
 def test_a_layers_memory_is_not_zero_because_its_variables_do_not_run():
     some = profile(
         node("m/MatMul", "MatMul", size=np.nan, layer="dense"),

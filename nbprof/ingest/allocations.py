@@ -40,9 +40,11 @@ class Allocations:
     shape: Rows
     dtype: Ints
     """TensorFlow's number of the element type."""
+    only_large: bool = False
+    """Whether small ones were not recorded."""
 
 
-def find_allocations(host: "HostEvents", runs: "Runs") -> Allocations:
+def find_allocations(host: "HostEvents", runs: "Runs", only_large: bool = False) -> Allocations:
     """Pair allocations with releases and with the runs that made them."""
     space = host.space
     row = memory_events(space)
@@ -63,6 +65,7 @@ def find_allocations(host: "HostEvents", runs: "Runs") -> Allocations:
         region=stats.text("region_type"),
         shape=stats.text("shape"),
         dtype=stats.number("data_type", 0),
+        only_large=only_large,
     )
 
 

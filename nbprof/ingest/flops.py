@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import nan, prod
 
 from nbprof.ingest.attributes import Attributes, MissingError, numbers
-from nbprof.op_types import replaced_type
+from nbprof.op_types import FUSED, replaced_type
 
 Dims = tuple[int, ...]
 
@@ -21,6 +21,8 @@ class Run:
     inputs: Sequence[Dims | None]
     output: Dims | None
     attributes: Attributes
+    fused: Sequence[str] | None = None
+    """The types of the ops that were fused with the main one; None where that is not known."""
 
     def dims(self, place: int) -> Dims:
         """Give the shape of an input."""
@@ -52,12 +54,18 @@ class Run:
 
 Formula = Callable[[Run], int]
 
+_OF_SEVERAL = ("LayerNorm",)
+"""Ops of oneDNN that stand for others which count, but not alike everywhere."""
+
 
 def float_ops(op_type: str, run: Run) -> float:
     """Count the float operations of one run, NaN where they cannot be known."""
-    formula = FORMULAS.get(replaced_type(op_type))
+    op_type = replaced_type(op_type)
+    formula = FORMULAS.get(op_type)
+    if formula is None:
+        return nan if op_type.startswith(FUSED) or op_type in _OF_SEVERAL else 0.0
     try:
-        return float(formula(run)) if formula else 0.0
+        return float(formula(run))
     except (MissingError, IndexError, ZeroDivisionError):
         return nan
 
@@ -87,13 +95,28 @@ def _matmul(run: Run) -> int:
     return 2 * run.size(0) // run.out[0] * run.out_size if run.out_size else 0
 
 
+def _batch_matmul(run: Run) -> int:
+    return 2 * run.dims(0)[-1] * run.out_size
+
+
 def _convolution(dimensions: int) -> Formula:
     """Count a convolution: so many first dimensions of the kernel meet each output element."""
     return lambda run: 2 * run.out_size * prod(run.dims(1)[:dimensions])
 
 
-def _with_bias(formula: Formula) -> Formula:
-    return lambda run: formula(run) + (run.out_size if len(run.inputs) > 2 else 0)
+def _with_others(formula: Formula, inputs: int = 2) -> Formula:
+    """Add what the ops count that were fused with the main one, which has so many inputs.
+
+    Where they are not known, one that has further inputs has a bias.
+    """
+
+    def whole(run: Run) -> int:
+        if run.fused is None:
+            return formula(run) + (run.out_size if len(run.inputs) > inputs else 0)
+        alone = Run((run.out, run.out), run.out, {})
+        return formula(run) + sum(FORMULAS[one](alone) for one in run.fused if one in FORMULAS)
+
+    return whole
 
 
 def _convolution_to_input(run: Run) -> int:
@@ -112,7 +135,10 @@ def _convolution_to_filter_and_bias(run: Run) -> int:
 
 FORMULAS: dict[str, Formula] = {
     **dict.fromkeys(
-        ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd", "Mean"),
+        (
+            *("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd", "Mean"),
+            *("Swish", "_FusedMish"),  # by the product that is the last part of each
+        ),
         lambda run: run.size(0),
     ),
     "Rsqrt": lambda run: 2 * run.size(0),
@@ -130,16 +156,17 @@ FORMULAS: dict[str, Formula] = {
     **dict.fromkeys(("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), _reduction),
     "AddN": lambda run: run.size(0) * (len(run.inputs) - 1),
     "MatMul": _matmul,
-    "_FusedMatMul": _with_bias(_matmul),
-    **dict.fromkeys(
-        ("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"),
-        lambda run: 2 * run.dims(0)[-1] * run.out_size,
-    ),
+    "_FusedMatMul": _with_others(_matmul),
+    **dict.fromkeys(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), _batch_matmul),
+    "_FusedBatchMatMulV2": _with_others(_batch_matmul),
     "Conv2D": _convolution(3),
-    "_FusedConv2D": _with_bias(_convolution(3)),
+    "_FusedConv2D": _with_others(_convolution(3)),
+    "_PadWithConv2D": _convolution(3),
+    "_PadWithFusedConv2D": _with_others(_convolution(3), inputs=3),
     "Conv3D": _convolution(4),
+    "_FusedConv3D": _with_others(_convolution(4)),
     **dict.fromkeys(("DepthwiseConv2dNative", "Dilation2D"), _convolution(2)),
-    "_FusedDepthwiseConv2dNative": _with_bias(_convolution(2)),
+    "_FusedDepthwiseConv2dNative": _with_others(_convolution(2)),
     "Conv2DBackpropInput": _convolution_to_input,
     "Conv2DBackpropFilter": _convolution_to_filter,
     "_FusedConv2DBackpropFilter": _convolution_to_filter_and_bias,

@@ -118,20 +118,16 @@ class _Finder:
         if where.owner.startswith(INPUT_PIPELINE) or _is_input_op(op_type):
             return ((), PIPELINE), False
         scopes, parts = self._owner(where.owner)
-        name, backward = forward_name(self._origin(where, op_type))
+        name, backward = forward_name(where.main)
         chain = _longest(scopes, name)
         if chain:
             return (chain, ""), backward
-        stack = self._stacks.of(where.function, where.origin)
+        stack = self._stacks.of(where.function, where.main)
         if not backward:
             return ((), stack.part or OUTSIDE), stack.in_tape
         while name and name not in parts:
             name = name.rpartition("/")[0]
         return ((), parts.get(name, OUTSIDE)), True
-
-    def _origin(self, where: "Resolved", op_type: str) -> str:
-        """Name the node to judge by: of what was fused, the first op, which does the work."""
-        return self._functions.main_node(where.function, where.origin, op_type)
 
     def _owner(self, owner: str) -> tuple[Mapping[str, Chain], Mapping[str, str]]:
         """Read the scopes of a function once, and the parts of its nodes outside layers."""

@@ -6,18 +6,21 @@ of such a name are calls; they are followed here, and the node's own name remain
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nbprof.ingest.attributes import Attribute, Attributes, read_attributes
 from nbprof.ingest.remembered import Remembered
-from nbprof.op_types import main_type, replaced_type
+from nbprof.op_types import is_fused, main_type
 
 INPUT_PIPELINE, NOT_KNOWN = "tf.data", "unknown"
 """What nodes belong to that are in no tf.function; eager ops belong to "", nowhere, and those of a
 session to its graph, which is named like a function."""
+
+MOST_FUSED = 64
+"""So many nodes are looked at to find what was fused into one."""
 
 _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
 _RUNTIME_MADE = re.compile(
@@ -67,6 +70,10 @@ class Resolved(NamedTuple):
     """The tf.function, or other group, that it belongs to."""
     origin: str
     """The node it was made of: the runtime and the optimiser add nodes of their own."""
+    main: str
+    """The node that does the work: of several that were fused, which are called like the last."""
+    fused: tuple[str, ...] | None = None
+    """The op types of the others that were fused with it; None where that is not known."""
 
 
 class Functions:
@@ -98,6 +105,18 @@ class Functions:
                 owner = f"{INPUT_PIPELINE}:{names[function]}" if names[function] else INPUT_PIPELINE
                 place = place._replace(owner=owner)
             resolved.append(place)
+        return self._with_fused(resolved, [op_type for _, _, op_type in nodes])
+
+    def _with_fused(self, resolved: list[Resolved], op_types: list[str]) -> list[Resolved]:
+        """Find what was fused into nodes: it did not run by itself."""
+        ran = defaultdict(set)
+        for place in resolved:
+            ran[place.function].add(place.origin)
+        for row, (place, op_type) in enumerate(zip(resolved, op_types, strict=True)):
+            body = self._body(place.function) if is_fused(op_type) else None
+            if body is not None:
+                main, fused = _fused(body, place.origin, main_type(op_type), ran[place.function])
+                resolved[row] = place._replace(main=main, fused=fused)
         return resolved
 
     def _with_nodes(self, executed: set[str], captured: Sequence[str]) -> str:
@@ -142,7 +161,8 @@ class Functions:
             function, executed = callee
             if _TRACED.fullmatch(function):
                 owner = function
-        return Resolved(function, executed, owner, _OPTIMISED.sub("", executed))
+        origin = _OPTIMISED.sub("", executed)
+        return Resolved(function, executed, owner, origin, origin)
 
     def attributes(self, function: str, node: str) -> Attributes:
         """Give those attributes of a node that its shapes and flops depend on."""
@@ -163,15 +183,6 @@ class Functions:
         """Name the nodes that make a node's inputs."""
         body = self._body(function)
         return body.inputs.get(node, ()) if body else ()
-
-    def main_node(self, function: str, node: str, op_type: str) -> str:
-        """Find the node that does the work: the first of those fused into one of this type."""
-        main = main_type(op_type)
-        body = self._body(function) if main != replaced_type(op_type) else None
-        first = node
-        while body and first in body.ops and body.ops[first] != main:
-            first = next(iter(body.inputs.get(first, ("",))))
-        return first if body and first in body.ops else node
 
     def variables_of_nodes(
         self, owner: str, arguments: Mapping[str, int]
@@ -258,6 +269,37 @@ def _read_function(message: Any) -> _Function:
         {node.name: tuple(map(_source, node.input)) for node in message.node_def if node.input},
         {node.name: node.device for node in message.node_def if node.device},
     )
+
+
+def _fused(
+    body: _Function, node: str, main_type: str, ran: Collection[str]
+) -> tuple[str, tuple[str, ...] | None]:
+    """Find the nearest node of the main type before a node, and the types of those in between.
+
+    The way leads through nodes that did not run by themselves.
+    """
+    region = {node: None}  # in the order of their distance
+    main = None
+    waiting = deque(region)
+    while waiting and len(region) < MOST_FUSED:
+        here = waiting.popleft()
+        if body.ops.get(here) == main_type:
+            main = main or here
+            continue
+        makers = (one for one in body.inputs.get(here, ()) if one in body.ops and one not in ran)
+        new = [one for one in makers if one not in region]
+        region.update(dict.fromkeys(new))
+        waiting.extend(new)
+    if main is None:
+        return node, None
+    behind = {main}
+    while more := {
+        one
+        for one in region.keys() - behind
+        if body.ops.get(one) != main_type and behind.intersection(body.inputs.get(one, ()))
+    }:
+        behind |= more
+    return main, tuple(body.ops[one] for one in region if one in behind and one != main)
 
 
 def _source(text: str) -> str:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nbprof.ingest.inferred import output_shape
-from nbprof.op_types import main_type
+from nbprof.op_types import PADDED, main_type, replaced_type
 
 if TYPE_CHECKING:
     from nbprof.ingest.attributes import Attributes
@@ -37,17 +37,18 @@ class OutputShapes:
         self._resolved = resolved
         self._functions = functions
         self._ran = ran
-        self._main = [
-            functions.main_node(place.function, place.origin, op_type)
-            for place, op_type in zip(resolved, op_types, strict=True)
-        ]
         self.attributes: list[Attributes] = [
-            functions.attributes(place.function, node)
-            for place, node in zip(resolved, self._main, strict=True)
+            functions.attributes(place.function, place.main) for place in resolved
         ]
+
+    def fused(self, node: int) -> tuple[str, ...] | None:
+        """Give the types of the ops that were fused with the main one, None if not known."""
+        return self._resolved[node].fused
 
     def of(self, node: int, inputs: "Shapes") -> "Dims | None":
         """Give the shape, None where it cannot be told."""
+        if replaced_type(self._op_types[node]).startswith(PADDED):
+            return None  # by how much is not told
         op_type = main_type(self._op_types[node])
         if op_type in GRADIENTS:
             return self._of_gradient(node, inputs, GRADIENTS[op_type])
@@ -56,7 +57,7 @@ class OutputShapes:
     def _of_gradient(self, node: int, inputs: "Shapes", place: int) -> "Dims | None":
         """Give the shape of what a convolution had at this place, if there is but one."""
         function = self._resolved[node].function
-        sizes = [*self._functions.inputs(function, self._main[node]), "", ""][place]
+        sizes = [*self._functions.inputs(function, self._resolved[node].main), "", ""][place]
         feeding = self._functions.inputs(function, sizes)[:2]
         known, given = inputs[1 - place : 2 - place], inputs[2:3]
         found = {
@@ -73,7 +74,7 @@ class OutputShapes:
         for node, inputs in self._ran:
             if main_type(self._op_types[node]) == CONVOLUTION and len(inputs) > 1:
                 function = self._resolved[node].function
-                feeding = self._functions.inputs(function, self._main[node])[:2]
+                feeding = self._functions.inputs(function, self._resolved[node].main)[:2]
                 output = output_shape(CONVOLUTION, inputs[:2], self.attributes[node])
                 found[function, feeding].add((tuple(inputs[:2]), output))
         return found

@@ -22,6 +22,8 @@ _NO_OUTPUT = re.compile(
     r"|_?Retval|_(Host)?Send|NoOp|Assert|ControlTrigger|Delete\w+|MakeIterator|.*Summary"
 )
 _SEVERAL_OUTPUTS = re.compile(r"_FusedConv2DBackpropFilter|_FusedBatchNormEx")
+_SIZES_FIRST = ("Conv2DBackpropInput",)
+"""Ops whose first input is none of their kind: it says how large the output is."""
 _PASSES_ON = re.compile(
     r"Identity|Snapshot|Reshape|Squeeze|ExpandDims|Bitcast|StopGradient|PreventGradient|CheckNumerics"
     r"|EnsureShape|Switch|Merge|Enter|Exit|NextIteration|LoopCond|(Placeholder)?WithDefault|DeepCopy"
@@ -31,7 +33,7 @@ _ELEMENTWISE = re.compile(
     r"Add|AddV2|Sub|Mul|MulNoNan|Div|RealDiv|DivNoNan|FloorDiv|FloorMod|Maximum|Minimum|Pow|SquaredDifference"
     r"|Relu|Relu6|Elu|Selu|LeakyRelu|Softplus|Softsign|Sigmoid|Tanh|Sqrt|Rsqrt|Square|Exp|Log|Log1p"
     r"|Neg|Abs|Sign|Floor|Ceil|Round|Reciprocal|Inv|Erf|Sin|Cos|BiasAdd|BiasAddV1|Softmax|LogSoftmax|Select(V2)?"
-    r"|LogicalAnd|LogicalOr|LogicalNot|ClipByValue"
+    r"|LogicalAnd|LogicalOr|LogicalNot|ClipByValue|Swish|_FusedMish"
 )
 
 
@@ -63,7 +65,8 @@ def output_bytes(
         return nan
     shape = shape_of([given and given[1] for given in inputs])
     if shape is not None:
-        return float(inputs[0][0] * prod(shape))
+        typed = inputs[1 if op_type in _SIZES_FIRST else 0]
+        return float(typed[0] * prod(shape)) if typed else nan
     rule = next((rule for ops, rule in _RULES if ops.fullmatch(op_type)), None)
     return rule([given for given in inputs if given is not None]) if rule else nan
 

@@ -146,7 +146,7 @@ def _float_ops(
         given, output = lists[both // width], lists[both % width][0]
         if output is None:
             output = shapes.of(node, given)
-        ran = Run(given, output, shapes.attributes[node])
+        ran = Run(given, output, shapes.attributes[node], shapes.fused(node))
         # TensorFlow has no formulas for HLO ops, whose names begin so.
         of_pair[row] = np.nan if executed.startswith("/") else float_ops(op_type, ran)
     return of_pair[which]
@@ -191,13 +191,15 @@ def _region(strings: list[bytes], name: bytes) -> int:
 def _output_shapes(strings: list[bytes], runs: "Runs", allocations: "Allocations | None") -> Rows:
     """Give the shape of each run's first output, as a row of `strings`, 0 where none was made.
 
-    What a run allocates last may be scratch memory: an output is preferred, whatever else counts.
+    What a run allocates last may be scratch memory: an output is preferred, whatever else counts,
+    unless the output may have been too small to be recorded.
     """
     shapes = np.zeros(len(runs.node), dtype=np.intp)
     if allocations is None:
         return shapes
     output = _region(strings, b"output")
-    for wanted in (allocations.region != output, allocations.region == output):
+    is_output = allocations.region == output
+    for wanted in (is_output,) if allocations.only_large else (~is_output, is_output):
         rows = np.flatnonzero((allocations.run != NONE) & wanted)[::-1]
         shapes[allocations.run[rows]] = allocations.shape[rows]
     return shapes

@@ -74,7 +74,7 @@ def find_sources(
     `resolved` says where each node comes from, `dispatch` in which watched call each run was made.
     """
     stacks = Stacks()
-    found = [graph_stacks.of(place.function, place.origin) for place in resolved]
+    found = [graph_stacks.of(place.function, place.main) for place in resolved]
     cells = capture.cells
     number = {made: stacks.number(in_cells(made.of_user, cells)) for made in dict.fromkeys(found)}
     of_node = np.array([number[made] for made in found], dtype=np.intp)

@@ -120,7 +120,7 @@ def event_table(
 
 
 def memory_of_runs(
-    runs: Runs, allocations: Allocations | None, devices: list[str], only_large: bool
+    runs: Runs, allocations: Allocations | None, devices: list[str]
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Give what each run asked for, held and left behind, NaN where that was not recorded.
 
@@ -129,7 +129,7 @@ def memory_of_runs(
     if allocations is None:
         return dict.fromkeys(MEMORY, np.full(len(runs.node), np.nan))
     memory = {name: sums.astype(float) for name, sums in per_run(allocations, runs).items()}
-    if only_large:
+    if allocations.only_large:
         on_cpu = np.array([device == CPU for device in devices], dtype=bool)[runs.node]
         silent = np.flatnonzero(on_cpu & (memory["bytes"] == 0))
         for sums in memory.values():

@@ -12,7 +12,7 @@ from nbprof.capture.capture import Capture
 from nbprof.distinct import distinct
 from nbprof.ingest import source_text, tables, walltime
 from nbprof.ingest.accelerator import add_kernels
-from nbprof.ingest.allocations import find_allocations
+from nbprof.ingest.allocations import Allocations, find_allocations
 from nbprof.ingest.callers import session_groups
 from nbprof.ingest.device_steps import DeviceSteps, find_device_steps
 from nbprof.ingest.devices import find_devices
@@ -68,7 +68,7 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
     sessions = session_groups(host, capture.sessions, began_ns)
     runs, notes = add_kernels(space, steps, marked, find_runs(host, steps, sessions))
     runs, counted = _add_tpu(space, steps, marked, runs, capture)
-    allocations = find_allocations(host, runs) if capture.has_memory else None
+    allocations = _allocations(host, runs, capture)
     if capture.trace is not None and not len(runs.node):
         notes += (_nothing_ran(capture, clock),)
 
@@ -96,9 +96,9 @@ def make_profile(host: HostEvents, capture: Capture, clock: Clock) -> Profile:
         partial(find_shapes, strings, runs, in_trace, log, dispatch, *defined, allocations, counted)
     )
     devices = find_devices(space, runs, resolved, functions)
-    memory = tables.memory_of_runs(runs, allocations, devices, capture.only_large)
+    memory = tables.memory_of_runs(runs, allocations, devices)
     events = tables.event_table(runs, thread, stack, memory, placed, origin_ns)
-    formats = [functions.data_format(place.function, place.origin) for place in resolved]
+    formats = [functions.data_format(place.function, place.main) for place in resolved]
     traces, on_traces = find_traces(host, steps, model.signatures, origin_ns)
     made: dict[str, Any] = {
         "nodes": tables.node_table(runs, resolved, devices, formats, model, placed),
@@ -129,6 +129,10 @@ def _add_tpu(
         return runs, np.zeros(0)
     metadata = read_event_metadata(capture.trace or b"", capture.what, is_tpu)
     return add_hlo_ops(space, steps, marked, runs, metadata)
+
+
+def _allocations(host: HostEvents, runs: Runs, capture: Capture) -> Allocations | None:
+    return find_allocations(host, runs, capture.only_large) if capture.has_memory else None
 
 
 def _nothing_ran(capture: Capture, clock: Clock) -> str:

@@ -85,8 +85,9 @@ def _of_no_nodes(profile: "Profile", options: "ViewOptions") -> View:
 
 def _running(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Add up from the last row to each; what is not known is left out, unless nothing is."""
-    known = values if np.isnan(values).all() else np.nan_to_num(values)
-    return np.cumsum(known[::-1])[::-1]
+    unknown = np.isnan(values)[::-1]
+    running = np.cumsum(np.nan_to_num(values)[::-1])
+    return np.where(np.logical_and.accumulate(unknown), np.nan, running)[::-1]
 
 
 def _first(running: npt.NDArray[np.float64]) -> float:
@@ -117,7 +118,8 @@ def _shown(names: list[str], rows: Metrics, running: Metrics, options: "ViewOpti
         chosen &= ~matches(names, options.hide_name_regexes)
     for name, least in options.minimum.items():
         tested = rows["defined_count"] if name == "occurrence" else running[name]
-        chosen &= ~(tested < least)  # what is not known is not hidden
+        own = tested if name == "occurrence" else rows[name]
+        chosen &= ~(tested < least) | np.isnan(own)  # what is not known is not hidden
     return np.flatnonzero(chosen)
 
 

@@ -103,7 +103,7 @@ class App:
             self._ask(f"sessions/{session['id']}", "DELETE")
 
     def connected_kernels(self):
-        """List the kernels that a page is connected to: one asked for by a closed page may start."""
+        """List the kernels with a page; one that a closed page had asked for may yet start."""
         return [kernel for kernel in self._ask("kernels") if kernel["connections"]]
 
     def _ask(self, what, method="GET"):

@@ -62,23 +62,105 @@ print(json.dumps({
 }))
 """
 
+FUNCTIONS = """
+import json
+import numpy as np, tensorflow as tf, nbprof
+nn, layers = tf.nn, tf.keras.layers
+kernel, bias, weights = tf.ones((3, 3, 8, 16)), tf.ones(16), tf.ones((8, 16))
+space, of_space = tf.ones((3, 3, 3, 4, 8)), tf.ones(8)
+around = [[0, 0], [1, 1], [1, 1], [0, 0]]
+
+def gradients(image, kernel):
+    with tf.GradientTape() as tape:
+        tape.watch([image, kernel])
+        loss = tf.reduce_sum(nn.relu(nn.conv2d(image, kernel, 2, "SAME")))
+    return tape.gradient(loss, [image, kernel])
+
+def residual(order):
+    given = tf.keras.Input((16, 16, 8))
+    first = layers.Conv2D(16, 3, strides=2, padding="same", activation="relu", name="first")(given)
+    second = layers.Conv2D(16, 3, padding="same", name="second")(first)
+    model = tf.keras.Model(given, layers.ReLU()(layers.Add()([first, second][::order])))
+    return lambda x: model(x, training=False)
+
+image = tf.ones((2, 16, 16, 8))
+CASES = {
+    **{
+        f"gradients in {kind.name}": (gradients, tf.cast(image, kind), tf.cast(kernel, kind))
+        for kind in (tf.float32, tf.float64, tf.float16, tf.bfloat16)
+    },
+    "sum added first": (residual(1), image),
+    "sum added last": (residual(-1), image),
+    "padded": (
+        lambda x: nn.relu(nn.bias_add(nn.conv2d(tf.pad(x, around), kernel, 1, "VALID"), bias)),
+        tf.ones((4, 32, 32, 8)),
+    ),
+    "in space": (
+        lambda x: nn.relu(nn.bias_add(nn.conv3d(x, space, [1] * 5, "SAME"), of_space)),
+        tf.ones((2, 8, 8, 8, 4)),
+    ),
+    "attention": (
+        lambda q, m: tf.matmul(q, q, transpose_b=True) * 0.35 + m,
+        tf.ones((2, 4, 16, 8)), tf.zeros((2, 1, 16, 16)),
+    ),
+    "bias first": (lambda x: nn.relu(bias + tf.matmul(x, weights)), tf.ones((20, 8))),
+    "swish": (lambda x: nn.silu(x), tf.ones((64, 16))),
+}
+found = {}
+for name, (body, *given) in CASES.items():
+    function = tf.function(body)
+    function(*given)
+    with nbprof.profile() as run:
+        function(*given)
+    frame = run.profile.op(select="float_ops", max_depth=1000).frame
+    layer = run.profile.layer(select="float_ops").frame
+    found[name] = {
+        "ops": dict(zip(frame["name"], frame["float_ops"].fillna(-1.0))),
+        "layers": {
+            name.rpartition("/")[2]: flops
+            for name, flops in zip(layer["name"], layer["total_float_ops"])
+            if name.endswith(("first", "second"))
+        },
+    }
+print(json.dumps(found))
+"""
+
 FUSED = {"BiasAdd", "BiasAddGrad", "Tanh"}
 """What oneDNN fuses with other ops, and TensorFlow alone does not."""
 
 
-@pytest.fixture(scope="module")
-def seen(request):
+def with_and_without(program):
     before = os.environ["TF_ENABLE_ONEDNN_OPTS"]
     try:
-        with_it, without = [], []
-        for switch, found in (("1", with_it), ("0", without)):
+        for switch in ("1", "0"):
             os.environ["TF_ENABLE_ONEDNN_OPTS"] = switch
-            found.append(printed_by(PROGRAM))
+            yield printed_by(program)
     finally:
         os.environ["TF_ENABLE_ONEDNN_OPTS"] = before
-    if not with_it[0]["on"]:
+
+
+@pytest.fixture(scope="module")
+def seen():
+    with_it, without = with_and_without(PROGRAM)
+    if not with_it["on"]:
         pytest.skip("this TensorFlow has no kernels of oneDNN")
-    return with_it[0], without[0]
+    return with_it, without
+
+
+@pytest.mark.usefixtures("seen")
+def test_what_it_fuses_counts_as_what_it_replaced():
+    with_it, without = with_and_without(FUNCTIONS)
+
+    for name, found in with_it.items():
+        flops = {op_type: count for op_type, count in found["ops"].items() if count > 0}
+        plain = sum(without[name]["ops"].values())
+        assert sum(flops.values()) == plain > 0, (name, flops, without[name])
+        assert "gradients" in name or any(op_type.startswith("_Mkl") for op_type in flops), name
+    for name in ("sum added first", "sum added last"):
+        first, second = (with_it[name]["layers"][layer] for layer in ("first", "second"))
+        image = 2 * 8 * 8 * 16
+        assert first == without[name]["layers"]["first"] == image * (2 * 3 * 3 * 8 + 1)
+        assert second == image * (2 * 3 * 3 * 16 + 2)  # with the sum that was fused
 
 
 def test_its_kernels_keep_their_names_in_the_op_view(seen):
