@@ -92,6 +92,10 @@ class Explorer:
         for name in names:
             self.page.keyboard.press(name)
 
+    def followed(self):
+        """Wait until what follows the table has been drawn: some time after its next frame."""
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))")
+
     def active(self):
         return self.page.evaluate(
             "document.getElementById(document.querySelector('.nbx-grid')"
@@ -246,6 +250,7 @@ def test_the_flame_and_the_table_select_in_each_other(opened):
     box = canvas.bounding_box()
     opened.page.mouse.click(box["x"] + 40, box["y"] + 50)
 
+    opened.followed()
     assert opened.active().strip().startswith("MatMul")
     assert opened.page.locator(".nbx-crumbs button").all_inner_texts() == [
         "_TFProfRoot",
@@ -253,6 +258,7 @@ def test_the_flame_and_the_table_select_in_each_other(opened):
         "MatMul",
     ]
     opened.keys("Control+Home", "z")
+    opened.followed()
     assert opened.page.locator(".nbx-crumbs button").count() == 0
     opened.page.mouse.move(box["x"] + 40, box["y"] + 30)
     assert "head: 2.00sec" in opened.page.locator(".nbx-tip").nth(1).inner_text()
@@ -334,6 +340,7 @@ def test_keys_lead_to_an_op_run_in_the_timeline_and_select_it(opened):
     assert told.inner_text().startswith("dense/BiasAdd (BiasAdd): ")
     opened.page.keyboard.press("Enter")
 
+    opened.followed()
     assert opened.active().strip() == "BiasAdd"
     assert opened.status.endswith("1 selected")
     assert canvas.screenshot() != marked  # what is not selected is pale
@@ -356,6 +363,7 @@ def test_keys_lead_through_the_flame_zoom_and_come_back(opened):
         assert told.inner_text().startswith(f"{name}: "), key
 
     opened.page.keyboard.press("Enter")
+    opened.followed()
     crumbs = opened.page.locator(".nbx-crumbs button")
     assert crumbs.all_inner_texts() == ["_TFProfRoot", "head"]
     assert opened.active().strip("▾▸ ") == "head"
@@ -389,6 +397,7 @@ def test_a_line_of_the_source_selects_what_it_ran(opened):
 
     opened.page.locator(".nbx-source button", has_text="line 4").click()
 
+    opened.followed()
     assert opened.status.endswith("1 selected")
     assert opened.active().strip("▾▸ ").startswith("In [3]:4:<module>")
     current = opened.page.locator(".nbx-source [aria-current=true]")
