@@ -225,6 +225,16 @@ def test_a_trace_that_is_meant_twice_is_read_once(tmp_path, monkeypatch):
     assert op_micros(nbprof.load(str(folder / "*"))) == once
 
 
+def test_a_folder_whose_traces_were_all_given_before_is_still_one_run(tmp_path, monkeypatch):
+    for number, host in enumerate(("a", "b")):
+        written(tmp_path / "both" / f"{host}.xplane.pb", host_trace(slower=10 * number))
+    monkeypatch.chdir(tmp_path)
+
+    given = nbprof.load(["both/a.xplane.pb", "both/b.xplane.pb", tmp_path / "both"])
+
+    assert op_micros(given) == op_micros(nbprof.load("both"))
+
+
 def test_links_to_folders_are_followed_also_in_circles(tmp_path):
     run = run_folder(tmp_path / "elsewhere", "2026_01_31_09_00_00", "vm")
     profiles = tmp_path / "logs" / "plugins" / "profile"

@@ -43,18 +43,19 @@ def read_many(
         raise NbprofError("nbprof.load was given nothing to read.")
     profiles = list(run(list(zip(found, _hosts(found), strict=True))))
     for folder in folders:
-        _check_one_run(folder, dict(zip(found, profiles, strict=True)))
+        known = (place.identity for place in found)
+        _check_one_run(folder, dict(zip(known, profiles, strict=True)))
     return profiles[0] if len(profiles) == 1 else merge(_of_notes(_of_clocks(profiles)))
 
 
-def _check_one_run(folder: "Run", profiles: "dict[Place, Profile]") -> None:
+def _check_one_run(folder: "Run", profiles: "dict[str, Profile]") -> None:
     """Refuse traces that lie in one folder, but were recorded one long after the other.
 
     Hosts of one run are traced at the same time, as far as their clocks agree.
     """
     if folder.by_profiler or len(folder.traces) == 1:
         return
-    machines = [profiles[place].machines.iloc[0] for place in folder.traces if place in profiles]
+    machines = [profiles[place.identity].machines.iloc[0] for place in folder.traces]
     times = sorted((int(one["start_ns"]), int(one["wall_ns"])) for one in machines)
     end = times[0][0] + times[0][1]
     for start, wall in times if times[0][0] else ():
