@@ -12,11 +12,7 @@ _NOT_FUSED_BY_TENSORFLOW = "FusedBatchNorm"
 
 
 def replaced_type(op_type: str) -> str:
-    """Give the type that TensorFlow has for what a kernel of oneDNN does; others stay as they are.
-
-    >>> replaced_type("_MklNativeFusedConv2D"), replaced_type("_MklMatMul"), replaced_type("Add")
-    ('_FusedConv2D', 'MatMul', 'Add')
-    """
+    """Give the type of what a kernel of oneDNN was put in the place of; others stay as they are."""
     prefix = next((one for one in _ONEDNN if op_type.startswith(one)), None)
     if prefix is None:
         return op_type
@@ -30,11 +26,7 @@ def replaced_type(op_type: str) -> str:
 
 
 def main_type(op_type: str) -> str:
-    """Give the type of the op that does the work, of several that were fused.
-
-    >>> main_type("_MklNativeFusedConv2D"), main_type("_FusedMatMul"), main_type("Relu")
-    ('Conv2D', 'MatMul', 'Relu')
-    """
+    """Give the type of the op that does the work, of several that were fused."""
     replaced = replaced_type(op_type)
     if replaced.startswith(PADDED):
         return replaced.removeprefix(PADDED).removeprefix(FUSED[1:])

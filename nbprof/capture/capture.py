@@ -10,6 +10,11 @@ import numpy.typing as npt
 CALLING_THREAD = "nbprof: the cell begins"
 """The name of the event that marks the thread of the cell in the trace."""
 
+ONLY_LARGE = (
+    "memory is at least what is shown: with oneDNN, TensorFlow records allocations of 256 KiB and "
+    "more only; {} records all with TF_ENABLE_ONEDNN_OPTS=0 set before TensorFlow is imported"
+)
+
 Frame = tuple[str, int, str]
 """File, line, function."""
 Stack = tuple[Frame, ...]

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.budget import Budget
-from nbprof.capture.capture import CALLING_THREAD, Capture, Model
+from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture, Model
 from nbprof.capture.compat import definitions, hooks, profiler, switches
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.interrupts import held_back
@@ -37,10 +37,6 @@ WORTH_TELLING_NS = 5_000_000
 """where it is longer than this."""
 MEMORY_LOST = (
     "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
-)
-ONLY_LARGE = (
-    "memory is at least what is shown: with oneDNN, TensorFlow records allocations of 256 KiB and "
-    "more only; it records all with TF_ENABLE_ONEDNN_OPTS=0 set before it is imported"
 )
 CHEAP_OPS_LOST = (
     "this TensorFlow does not let nbprof record cheap ops once they are warm: run counts and "
@@ -176,7 +172,7 @@ class Recorder:
             self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
             self._only_large = self._has_memory and switches.hides_small_allocations()
             if self._only_large:
-                self._notes.append(ONLY_LARGE)
+                self._notes.append(ONLY_LARGE.format("it"))
             elif not self._has_memory:
                 self._notes.append(MEMORY_LOST)
         folder = self._cleanup.enter_context(made)

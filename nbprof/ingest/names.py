@@ -6,21 +6,19 @@ of such a name are calls; they are followed here, and the node's own name remain
 """
 
 import re
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nbprof.ingest.attributes import Attribute, Attributes, read_attributes
+from nbprof.ingest.fusion import find_fused
 from nbprof.ingest.remembered import Remembered
 from nbprof.op_types import is_fused, main_type
 
 INPUT_PIPELINE, NOT_KNOWN = "tf.data", "unknown"
 """What nodes belong to that are in no tf.function; eager ops belong to "", nowhere, and those of a
 session to its graph, which is named like a function."""
-
-MOST_FUSED = 64
-"""So many nodes are looked at to find what was fused into one."""
 
 _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
 _RUNTIME_MADE = re.compile(
@@ -115,7 +113,8 @@ class Functions:
         for row, (place, op_type) in enumerate(zip(resolved, op_types, strict=True)):
             body = self._body(place.function) if is_fused(op_type) else None
             if body is not None:
-                main, fused = _fused(body, place.origin, main_type(op_type), ran[place.function])
+                known = body.ops, body.inputs, place.origin
+                main, fused = find_fused(*known, main_type(op_type), ran[place.function])
                 resolved[row] = place._replace(main=main, fused=fused)
         return resolved
 
@@ -269,37 +268,6 @@ def _read_function(message: Any) -> _Function:
         {node.name: tuple(map(_source, node.input)) for node in message.node_def if node.input},
         {node.name: node.device for node in message.node_def if node.device},
     )
-
-
-def _fused(
-    body: _Function, node: str, main_type: str, ran: Collection[str]
-) -> tuple[str, tuple[str, ...] | None]:
-    """Find the nearest node of the main type before a node, and the types of those in between.
-
-    The way leads through nodes that did not run by themselves.
-    """
-    region = {node: None}  # in the order of their distance
-    main = None
-    waiting = deque(region)
-    while waiting and len(region) < MOST_FUSED:
-        here = waiting.popleft()
-        if body.ops.get(here) == main_type:
-            main = main or here
-            continue
-        makers = (one for one in body.inputs.get(here, ()) if one in body.ops and one not in ran)
-        new = [one for one in makers if one not in region]
-        region.update(dict.fromkeys(new))
-        waiting.extend(new)
-    if main is None:
-        return node, None
-    behind = {main}
-    while more := {
-        one
-        for one in region.keys() - behind
-        if body.ops.get(one) != main_type and behind.intersection(body.inputs.get(one, ()))
-    }:
-        behind |= more
-    return main, tuple(body.ops[one] for one in region if one in behind and one != main)
 
 
 def _source(text: str) -> str:

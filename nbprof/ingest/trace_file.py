@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nbprof._profile import Profile
-from nbprof.capture.capture import CALLING_THREAD, Capture
+from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture
 from nbprof.ingest import hlo
 from nbprof.ingest.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR
 from nbprof.ingest.devices import CPU
@@ -31,10 +31,6 @@ NO_MEMORY = "no allocations in this trace: memory was not recorded"
 LOWER_BOUNDS = (
     "run counts are lower bounds: TensorFlow leaves ops out of its traces that are cheap once they "
     "are warm; %%tfprof records every run"
-)
-LARGE_ALLOCATIONS = (
-    "memory is at least what is shown: with oneDNN, TensorFlow records allocations of 256 KiB and "
-    "more only; %%tfprof records all with TF_ENABLE_ONEDNN_OPTS=0 set before TensorFlow is imported"
 )
 NO_PYTHON = "no thread of Python is in this trace: profile.summary() cannot tell where time went"
 NOT_KNOWN = "not known"
@@ -135,7 +131,7 @@ def _notes(events: HostEvents, line: int) -> list[str]:
     strings = events.space.strings
     notes = [] if ALLOCATION in strings else [NO_MEMORY]
     if ONEDNN_ALLOCATOR in strings:
-        notes.append(LARGE_ALLOCATIONS)
+        notes.append(ONLY_LARGE.format("%%tfprof"))
     if events.of(Kind.OP).any() and CALLING_THREAD.encode() not in strings:
         notes.append(LOWER_BOUNDS)
     if line == NONE:
