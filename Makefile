@@ -17,14 +17,14 @@ lab: .venv/.lab-stamp      ## open that notebook in JupyterLab
 	  --LabApp.default_url=/lab/tree/quickstart.ipynb examples/notebooks/quickstart.ipynb
 
 test: .venv/.test-stamp    ## run all tests (ARGS="-k scope" chooses some)
-	@missing=$$(bash tests/install_chromium.sh); $(python) -m pytest $(or $(ARGS),$(beside)); status=$$?; \
+	@missing=$$(bash tests/support/install_chromium.sh); $(python) -m pytest $(or $(ARGS),$(beside)); status=$$?; \
 	  [ -z "$$missing" ] || echo "The browser tests were skipped: $$missing."; exit $$status
 
 bench: .venv/.bench-stamp  ## measure nbprof beside its peers (ARGS="--help" shows how to choose)
 	@$(python) tests/benchmarks/run.py $(ARGS)
 
 bench-ui: .venv/.bench-stamp  ## the same for the explorer alone, in a browser
-	@missing=$$(bash tests/install_chromium.sh); [ -z "$$missing" ] || { echo "Not measured: $$missing."; exit 1; }
+	@missing=$$(bash tests/support/install_chromium.sh); [ -z "$$missing" ] || { echo "Not measured: $$missing."; exit 1; }
 	@$(python) tests/benchmarks/run.py explorer $(ARGS)
 
 docs: .venv/.docs-stamp    ## build the documentation into build/docs

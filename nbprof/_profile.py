@@ -255,15 +255,15 @@ class Profile:
         What was allocated before the cell is not in it. `attrs["peak"]` says for each device when
         its peak was, in µs, and how many bytes were live then.
         """
-        from nbprof.views import memory
+        from nbprof.views import live_memory
 
-        return memory.live_bytes(self)
+        return live_memory.live_bytes(self)
 
     def live_at_peak(self) -> "pd.DataFrame":
         """List the tensors that were alive at the peak of their device, largest first."""
-        from nbprof.views import memory
+        from nbprof.views import live_memory
 
-        return memory.live_at_peak(self)
+        return live_memory.live_at_peak(self)
 
     def process_memory(self) -> "MemoryResult":
         """Give what the process held in RAM meanwhile, as `%memit` does, on the profile's clock.
@@ -290,9 +290,9 @@ class Profile:
 
         Without an Axes a figure is made.
         """
-        from nbprof.display.plots import memory
+        from nbprof.display.plots import live_memory_plot
 
-        return memory.plot(self, ax)
+        return live_memory_plot.plot(self, ax)
 
     def hosts(self) -> "pd.DataFrame":
         """Compare the hosts of a profile of many: one row each.
@@ -301,9 +301,9 @@ class Profile:
         `accelerator_micros`, `run_count` and `bytes`, the highest `peak_bytes` of its devices,
         `slowest_step` and `slowest_step_micros`.
         """
-        from nbprof.views import hosts
+        from nbprof.views import host_comparison
 
-        return hosts.hosts(self)
+        return host_comparison.hosts(self)
 
     def compare_hosts(
         self, view: str = "op", column: str = "micros", **options: object
@@ -313,9 +313,9 @@ class Profile:
         `name`, a column per host, `least`, `most`, their `ratio`, and `highest`, the host that
         has the most. The options are those of the view.
         """
-        from nbprof.views import hosts
+        from nbprof.views import host_comparison
 
-        return hosts.compare_hosts(self, view, column, options)
+        return host_comparison.compare_hosts(self, view, column, options)
 
     def advise(self) -> "pd.DataFrame":
         """Say what to change, the most severe first: `check`, `severity`, `message`, `rows`.

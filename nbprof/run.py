@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from nbprof._profile import Profile
     from nbprof.capture.capture import Capture
-    from nbprof.capture.trace import Recorder
+    from nbprof.capture.recorder import Recorder
     from nbprof.memory.meter import Measurement
 
 _last: "Profile | None" = None
@@ -41,7 +41,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
 
     def __enter__(self) -> "ProfiledRun":
         from nbprof.capture.interrupts import held_back
-        from nbprof.capture.trace import DEFAULT_LIMIT, Recorder
+        from nbprof.capture.recorder import DEFAULT_LIMIT, Recorder
 
         limit = DEFAULT_LIMIT if self._limit is None else self._limit
         recorder = Recorder(self._what, _cell_names(), self._light, limit)
@@ -134,7 +134,7 @@ def _cell_names() -> dict[str, str]:
     shell = ipython.get_ipython() if ipython else None
     if shell is None:
         return {}
-    from nbprof.cell import cell_names
+    from nbprof.magics.cell import cell_names
 
     return cell_names(shell)
 

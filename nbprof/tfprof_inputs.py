@@ -28,9 +28,9 @@ def load_tfprof(
     """
     from nbprof.ingest.tfprof.checkpoint import read_checkpoint
     from nbprof.ingest.tfprof.graph_def import read_graph_def
-    from nbprof.ingest.tfprof.inputs import TfprofInputs
+    from nbprof.ingest.tfprof.joined_inputs import TfprofInputs
+    from nbprof.ingest.tfprof.make_profile import make_profile
     from nbprof.ingest.tfprof.op_log import read_op_log
-    from nbprof.ingest.tfprof.profile import make_profile
     from nbprof.ingest.tfprof.run_metadata import read_run_metadata
 
     runs = [

@@ -4,8 +4,8 @@ import os
 import shutil
 
 import pytest
-from golden import Golden
 from hypothesis import settings
+from support.golden import Golden
 
 # This machine may be busy: no example fails for being slow.
 settings.register_profile("nbprof", deadline=None)
@@ -52,3 +52,12 @@ def figures_closed():
 
     yield
     plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def chrome(chromium):
+    """A browser for the tests of one file."""
+    from support.lab import browser
+
+    with browser(chromium) as opened:
+        yield opened

@@ -7,18 +7,17 @@ import runpy
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from support.paths import TOP
 
 import nbprof
 from nbprof.columns import COLUMNS
 from nbprof.display.text import DOC
-from nbprof.line import COMMANDS, OWN_FLAGS, VIEWS, WORDS
+from nbprof.magics.tfprof_line import COMMANDS, OWN_FLAGS, VIEWS, WORDS
 from nbprof.options import OPTIONS, OUTPUTS, PRESETS, ViewOptions
 
-TOP = Path(__file__).parents[1]
 DOCS = TOP / "docs"
 VIEW_PAGES = [DOCS / "views" / f"{view}.md" for view in VIEWS]
 MAKE_EXAMPLES = DOCS / "make_examples.py"
@@ -269,7 +268,7 @@ def test_pictures_that_are_drawn_for_a_page_are_there_and_small(page):
 
 def test_every_picture_on_a_page_is_one_that_something_makes(monkeypatch):
     monkeypatch.syspath_prepend(TOP / "tests" / "notebook")
-    taken = importlib.import_module("pictures").IN_DOCS
+    taken = importlib.import_module("support.pictures").IN_DOCS
     pages = [TOP / "README.md", *DOCS.rglob("*.md")]
     shown = {
         (page.parent / file).resolve()

@@ -3,79 +3,67 @@
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-PACKAGE = Path(__file__).parent.parent / "nbprof"
+from support.paths import PACKAGE
 
 SHELVES = {
-    *("columns", "options", "units", "errors", "file_format", "protos", "progress"),
-    *("schema", "distinct", "op_types"),
+    *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
+    *("schema", "distinct_values", "op_types"),
 }
+"""Everybody may read them; they read each other only."""
+
 MAY_IMPORT = {
+    **{shelf: set() for shelf in SHELVES - {"protos"}},
+    "protos": {"protos"},
     "capture": {"capture"},
-    "ingest": {"ingest", "capture.capture", "_profile", "lazy_tables"},
+    "ingest": {"ingest"},
+    "ingest/protobuf": {"ingest.protobuf"},
+    "ingest/xspace": {"ingest.xspace", "ingest.protobuf"},
+    "ingest/trace": {
+        *("ingest.trace", "ingest.xspace", "ingest.protobuf"),
+        *("capture.capture", "_profile", "lazy_tables"),
+    },
+    "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
+    "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},
     "views": {"views", "_profile", "memory.result", "memory.sampler"},
     "display": {
-        "display",
-        "views.view",
-        "_profile",
-        "memory.result",
-        "memory.line_result",
-        "memory.namespace",
+        *("display", "views.view", "_profile"),
+        *("memory.result", "memory.line_result", "memory.namespace"),
     },
     "export": {"export", "views.view", "_profile"},
     # profile.view() and profile.export() are doors to the next rooms, opened late
     "_profile": {"lazy_tables", "views", "views.view", "export", "memory.result"},
     "lazy_tables": set(),
-    "columns": set(),
-    "options": set(),
-    "units": set(),
-    "errors": set(),
-    "file_format": set(),
-    "protos": {"protos"},
-    "progress": set(),
-    "schema": set(),
-    "distinct": set(),
-    "op_types": set(),
-    "cell": set(),
     "run": {
-        "capture.trace",
-        "capture.interrupts",
-        "capture.capture",
-        "ingest",
-        "_profile",
-        "cell",
-        "memory.meter",
+        *("capture.recorder", "capture.interrupts", "capture.capture"),
+        *("ingest", "_profile", "magics.cell", "memory.meter"),
     },
     "files": {"files", "ingest", "views.collapse", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},
     "printed_report": {"views"},
-    "flag_values": set(),
-    "line": {"flag_values"},
     "memory": {"memory"},
-    "memory_flags": {"flag_values"},
-    "door": set(),
-    "memory_magics": {"capture.step_watch", "cell", "door", "memory", "memory_flags"},
     "magics": {
-        *("cell", "display.advice", "door", "files", "line", "run", "_profile"),
-        *("memory_flags", "memory_magics"),
+        *("magics", "run", "files", "_profile", "display.advice"),
+        *("memory", "capture.step_watch"),
     },
     "__init__": {"run", "files", "magics", "printed_report", "tfprof_inputs"},
 }
 LATE_DOORS = {
     *(("views", "display"), ("views", "display.text")),
-    *(("views", f"display.explorer.{file}") for file in ("page", "widget")),
+    *(("views", f"display.explorer.{file}") for file in ("page", "explorer_widget")),
     ("_profile", "display.explorer.page"),
     *(("views", f"export.{file}") for file in ("table", "parquet", "whole_file")),
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
     ("memory", "export.whole_file"),
     ("views", "display.plots.bars"),
-    *(("_profile", f"display.plots.{file}") for file in ("timeline", "memory")),
+    *(("_profile", f"display.plots.{file}") for file in ("timeline", "live_memory_plot")),
     *(
         ("memory", f"display.memory.{file}")
-        for file in ("text", "html", "plot", "lines", "objects", "widget")
+        for file in (
+            *("result_text", "result_html", "curve_plot"),
+            *("line_table", "object_table", "curve_widget"),
+        )
     ),
 }
 """A View shows and exports itself, a Profile saves and plots itself, results about memory show
@@ -86,8 +74,11 @@ NAMED_ONLY = {("views", "matplotlib.axes"), ("_profile", "matplotlib.axes")}
 
 OUTSIDERS = {
     "tensorflow": {"capture"},
-    "IPython": {"magics", "memory_magics", "door", "cell", "__init__"},
-    "pandas": {"ingest", "views", "export", "_profile", "lazy_tables", "memory"},
+    "IPython": {"magics", "__init__"},
+    "pandas": {
+        *("ingest/trace", "ingest/tfprof", "ingest/saved"),
+        *("views", "export", "_profile", "lazy_tables", "memory"),
+    },
     "matplotlib": {"display"},
     **{name: {"display"} for name in ("anywidget", "ipywidgets", "traitlets")},
     "psutil": {"memory"},
@@ -99,7 +90,10 @@ OUTSIDERS = {
 
 
 def room_of(file):
-    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    """Return the room a file is in; the sub-rooms of `ingest` are rooms of their own."""
+    parts = file.relative_to(PACKAGE).parts
+    depth = 2 if parts[0] == "ingest" and len(parts) > 2 else 1
+    return "/".join(parts[:depth]).removesuffix(".py")
 
 
 def imports(tree):

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from nbprof.arrays import Ints
 
 CALLING_THREAD = "nbprof: the cell begins"
 """The name of the event that marks the thread of the cell in the trace."""
@@ -19,8 +20,6 @@ Frame = tuple[str, int, str]
 """File, line, function."""
 Stack = tuple[Frame, ...]
 """Frames, the outermost first."""
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

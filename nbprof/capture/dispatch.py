@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
-from nbprof.capture.compat import hooks, parts, tensors
-from nbprof.capture.objects import CalledLayer
+from nbprof.capture.compat import hooks, keras_frames, tensor_shapes
+from nbprof.capture.model_objects import CalledLayer
 
 FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy")) | sys.stdlib_module_names
 """Packages whose frames are not the user's."""
@@ -87,8 +87,8 @@ class DispatchWatch:
         """Wrap one of TensorFlow's dispatch functions; `op_place` is where it is told the op."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
-        shapes, shapes_of = self._shapes, tensors.input_shapes
-        shape_of, size_of = tensors.output_shape, tensors.tensor_bytes
+        shapes, shapes_of = self._shapes, tensor_shapes.input_shapes
+        shape_of, size_of = tensor_shapes.output_shape, tensor_shapes.tensor_bytes
         read = self.read
 
         def record(*arguments: Any) -> Any:
@@ -143,9 +143,9 @@ class DispatchWatch:
 
 def _kind_of(code: CodeType, module: str) -> str:
     """Say what a frame of this code stands for: a part of the work, else its package."""
-    if parts.is_layer_call(code):
+    if keras_frames.is_layer_call(code):
         return LAYER_CALL
-    return parts.part_of_module(module) or module.partition(".")[0]
+    return keras_frames.part_of_module(module) or module.partition(".")[0]
 
 
 def _inside(site: tuple[int, ...]) -> tuple[tuple[int, ...], str]:

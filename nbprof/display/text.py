@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from nbprof.protos.letters import letters
 from nbprof.units import NOT_RECORDED, format_micros
+from nbprof.views.view import ROOT
 
 if TYPE_CHECKING:
     from nbprof.columns import Column
     from nbprof.views.view import View
 
-ROOT = "_TFProfRoot"
 MAX_ROWS = 500
 """So many rows go into a notebook or a terminal."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbprof.protos.arrays import Ints, Letters, Mask, Words, gather
+from nbprof.arrays import Ints, Letters, Mask, Words, gather
 from nbprof.protos.texts import Texts
 
 VARINT, LENGTH = 0, 2

@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbprof.errors import NbprofError
-from nbprof.export.fields import Field, about, fields, values
+from nbprof.export.column_schema import Field, about, fields, values
 
 if TYPE_CHECKING:
     from nbprof.views.view import View

@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, BinaryIO
 
-from nbprof.export.fields import about, fields, values
+from nbprof.export.column_schema import about, fields, values
 
 if TYPE_CHECKING:
     from nbprof.views.view import View

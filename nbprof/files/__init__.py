@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
 from nbprof.files.cluster import READING, read_on_cluster
-from nbprof.files.kinds import Source, kind_of, not_readable
+from nbprof.files.file_kinds import Source, kind_of, not_readable
+from nbprof.files.locations import Place, each_once, places
 from nbprof.files.logdir import Run, find_traces
-from nbprof.files.many import Job, read_many, read_one
-from nbprof.files.places import Place, each_once, places
+from nbprof.files.many_traces import Job, read_many, read_one
 from nbprof.progress import progress
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from nbprof.errors import NbprofError
-from nbprof.files.many import read_one
+from nbprof.files.many_traces import read_one
 from nbprof.progress import progress
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
-    from nbprof.files.many import Job
+    from nbprof.files.many_traces import Job
 
 NO_DASK = (
     "engine='dask' needs the package dask, which is not installed: pip install 'nbprof[dask]'."

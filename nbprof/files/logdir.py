@@ -9,10 +9,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbprof.errors import NbprofError
-from nbprof.files.places import as_text, each_once
+from nbprof.files.locations import as_text, each_once
 
 if TYPE_CHECKING:
-    from nbprof.files.places import Place
+    from nbprof.files.locations import Place
 
 SUFFIXES = (".xplane.pb", ".xplane.pb.gz")
 _WHEN = re.compile(r"\d{4}(_\d\d){5}(\.\d+)?")

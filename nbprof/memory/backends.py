@@ -58,7 +58,7 @@ class Meter:
             return None
         result = together(self._done)
         if thorough:
-            from nbprof.memory.held import held
+            from nbprof.memory.retained import held
 
             result = replace(result, held=held())
         return result

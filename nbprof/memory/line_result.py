@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nbprof.memory.shown import Shown
-from nbprof.memory.targets import Target
+from nbprof.memory.result_base import Shown
+from nbprof.memory.watched_code import Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,14 +67,14 @@ class LineMemory(Shown):
     @property
     def text(self) -> str:
         """The tables as memory_profiler prints them, with a column for the peak inside a line."""
-        from nbprof.display.memory import lines
+        from nbprof.display.memory import line_table
 
-        return lines.report(self)
+        return line_table.report(self)
 
     def _repr_html_(self) -> str:
-        from nbprof.display.memory import lines
+        from nbprof.display.memory import line_table
 
-        return lines.html_report(self)
+        return line_table.html_report(self)
 
 
 def line_memory(targets: list[Target], notes: tuple[str, ...]) -> LineMemory:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.memory.allocator import heap, kept, perhaps_kept, reusable, trim
-from nbprof.memory.devices import devices, over
+from nbprof.memory.device_memory import devices, over
+from nbprof.memory.malloc_stats import heap, kept, perhaps_kept, reusable, trim
 from nbprof.memory.result import STEP, Mark, MemoryResult, MemoryRun
 from nbprof.memory.sampler import Sampler
 from nbprof.memory.watermark import Reading, watermark

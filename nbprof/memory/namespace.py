@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nbprof.memory.objects import Sizer, owns_data, type_name
-from nbprof.memory.shown import Shown
+from nbprof.memory.object_sizes import Sizer, owns_data, type_name
+from nbprof.memory.result_base import Shown
 from nbprof.memory.watermark import watermark
 
 if TYPE_CHECKING:
@@ -95,14 +95,14 @@ class ObjectMemory(Shown):
     @property
     def text(self) -> str:
         """The names, and the types as Pympler prints them."""
-        from nbprof.display.memory import objects
+        from nbprof.display.memory import object_table
 
-        return objects.report(self)
+        return object_table.report(self)
 
     def _repr_html_(self) -> str:
-        from nbprof.display.memory import objects
+        from nbprof.display.memory import object_table
 
-        return objects.html_report(self)
+        return object_table.html_report(self)
 
 
 def look(names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()) -> ObjectMemory:

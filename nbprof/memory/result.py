@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nbprof.memory.devices import DeviceRun
+from nbprof.memory.device_memory import DeviceRun
+from nbprof.memory.result_base import Shown
 from nbprof.memory.sampler import Curve
-from nbprof.memory.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -207,9 +207,9 @@ class MemoryResult(Shown):
     @property
     def text(self) -> str:
         """The report: memory_profiler's line, then what else is known."""
-        from nbprof.display.memory import text
+        from nbprof.display.memory import result_text
 
-        return text.report(self)
+        return result_text.report(self)
 
     @property
     def told(self) -> str:
@@ -224,17 +224,17 @@ class MemoryResult(Shown):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve with matplotlib; give the Axes."""
-        from nbprof.display.memory import plot
+        from nbprof.display.memory import curve_plot
 
-        return plot.plot_curve(self, ax)
+        return curve_plot.plot_curve(self, ax)
 
     def explore(self) -> Any:
         """Show the curve as a live widget: zoom, a cursor, and what ran at each moment."""
-        from nbprof.display.memory import widget
+        from nbprof.display.memory import curve_widget
 
-        return widget.CurveExplorer(self)
+        return curve_widget.CurveExplorer(self)
 
     def _repr_html_(self) -> str:
-        from nbprof.display.memory import html
+        from nbprof.display.memory import result_html
 
-        return html.report(self)
+        return result_html.report(self)

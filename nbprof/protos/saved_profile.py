@@ -7,7 +7,7 @@ twice, the last counts.
 
 from dataclasses import dataclass
 
-from nbprof.protos.arrays import Ints, Mask, Words
+from nbprof.arrays import Ints, Mask, Words
 from nbprof.protos.texts import Texts
 
 

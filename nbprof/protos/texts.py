@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbprof.protos.arrays import Ints, Mask, Positions, Words
+from nbprof.arrays import Ints, Mask, Positions, Words
 from nbprof.protos.letters import letters
 
 WORD = 8

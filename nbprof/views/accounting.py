@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from nbprof.arrays import Mask
 from nbprof.options import EVERYTHING
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
-
-Mask = npt.NDArray[np.bool_]
 
 
 def matches(texts: Sequence[str], patterns: tuple[str, ...]) -> Mask:

@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbprof.arrays import Rows
 from nbprof.errors import NbprofError
 from nbprof.options import EVERYTHING
 from nbprof.protos.letters import letters
 from nbprof.views import tree
 from nbprof.views.accounting import weights
-from nbprof.views.labels import Labels
 from nbprof.views.line_frames import GRADIENT, frames_of_rows
 from nbprof.views.measure import Members, add_up, measure, members_by, weighted
+from nbprof.views.row_labels import Labels
 from nbprof.views.view import Lines
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     )
 
 
-def _rows(paths: list[Path]) -> tuple[list[Path], tree.Rows, tree.Rows]:
+def _rows(paths: list[Path]) -> tuple[list[Path], Rows, Rows]:
     """Make a row of each line, in the order in which the lines first come."""
     found: dict[Path, int] = {}
     parent: list[int] = []

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from nbprof.arrays import Rows
+from nbprof.views.live_memory import alive_at_peak
 from nbprof.views.measure import SUMMED
-from nbprof.views.memory import alive_at_peak
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
 
-Rows = npt.NDArray[np.intp]
 
 KEYS = (
     *("node", "step", "thread", "stack", "layer", "backward", "input_shapes", "output_shapes"),

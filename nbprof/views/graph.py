@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbprof.arrays import Rows
 from nbprof.views import tree
 from nbprof.views.accounting import weights
-from nbprof.views.labels import Labels
 from nbprof.views.measure import measure, nodes_as_members
+from nbprof.views.row_labels import Labels
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -42,7 +43,7 @@ def _graph(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     )
 
 
-def _first_users(profile: "Profile") -> tuple[tree.Rows, tree.Rows]:
+def _first_users(profile: "Profile") -> tuple[Rows, Rows]:
     """Visit the nodes from users to what they use, each once; give them and how deep they are."""
     names = profile.nodes["name"].tolist()
     inputs = profile.inputs

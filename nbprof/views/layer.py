@@ -7,8 +7,8 @@ import numpy as np
 from nbprof.options import EVERYTHING
 from nbprof.views import tree
 from nbprof.views.accounting import weights
-from nbprof.views.labels import Labels
 from nbprof.views.measure import add_up, measure, members_by, weighted
+from nbprof.views.row_labels import Labels
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.distinct import distinct
+from nbprof.distinct_values import distinct
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:

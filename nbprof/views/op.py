@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from nbprof.arrays import Rows
 from nbprof.columns import COLUMNS, Column, selected
 from nbprof.options import EVERYTHING
 from nbprof.views.accounting import matches, weights
-from nbprof.views.labels import Labels
 from nbprof.views.measure import Metrics, add_up, measure, nodes_as_members, weighted, whole
 from nbprof.views.notes import notes_for
+from nbprof.views.row_labels import Labels
 from nbprof.views.view import Places, View
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from nbprof.options import ViewOptions
 
 COUNTS = COLUMNS["occurrence"].metrics
-Rows = npt.NDArray[np.intp]
 
 
 def view(profile: "Profile", options: "ViewOptions") -> View:

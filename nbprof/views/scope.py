@@ -6,13 +6,14 @@ import numpy as np
 
 from nbprof.views import tree
 from nbprof.views.accounting import matches, weights
-from nbprof.views.labels import Labels
 from nbprof.views.measure import add_up, measure, nodes_as_members
+from nbprof.views.row_labels import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from nbprof._profile import Profile
+    from nbprof.arrays import Rows
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
 
@@ -51,7 +52,7 @@ def _by_parts(names: "Collection[str]") -> list[str]:
     return "\n".join(ordered).replace("\0", "/").split("\n") if names else []
 
 
-def scopes(names: "Sequence[str]") -> "tuple[list[str], tree.Rows, tree.Rows]":
+def scopes(names: "Sequence[str]") -> "tuple[list[str], Rows, Rows]":
     """Give all scopes of these names, the names among them, with the parent and level of each."""
     found: list[str] = []
     parent: list[int] = []

@@ -14,24 +14,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from nbprof.arrays import Mask, Rows
 from nbprof.columns import selected
 from nbprof.options import EVERYTHING
 from nbprof.views.accounting import matches
 from nbprof.views.measure import tells, whole
 from nbprof.views.notes import notes_for
-from nbprof.views.view import Lines, Origin, Places, View
+from nbprof.views.view import ROOT, Lines, Origin, Places, View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
-    from nbprof.views.labels import Labels
     from nbprof.views.measure import Metrics
+    from nbprof.views.row_labels import Labels
 
-Rows = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 
-ROOT = "_TFProfRoot"
 MANY_LEVELS = 64
 NONE, NOWHERE = -1, -2
 """No row above: the root. And no row at all."""

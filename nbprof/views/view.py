@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
 
+ROOT = "_TFProfRoot"
+"""The name of a tree's first row."""
+
 
 @dataclass(frozen=True, eq=False)
 class Origin:
@@ -148,9 +151,9 @@ class View:
         `.selection` is what is selected in it. A view has one, also if asked twice. It goes into
         any ipywidgets layout; `.close()` frees what it holds.
         """
-        from nbprof.display.explorer import widget
+        from nbprof.display.explorer import explorer_widget
 
-        return widget.explorer_of(self)
+        return explorer_widget.explorer_of(self)
 
     def _write(
         self, write: "Callable[[View, BinaryIO], None]", path: "str | os.PathLike[str]"

@@ -198,9 +198,9 @@ WAYS = (Nbprof, Itables, Ipydatagrid)
 
 def measure(asked):
     """Show the tables in turn, so many rounds and one before that is not counted."""
-    sys.path.append(str(TOP / "tests" / "notebook"))
-    from apps import Lab
-    from lab import browser, server, write_notebook
+    sys.path.append(str(TOP / "tests"))
+    from support.apps import Lab
+    from support.lab import browser, server, write_notebook
 
     with tempfile.TemporaryDirectory() as folder, _chromium(browser) as chrome:
         cells = [cell for way in WAYS for cell in way.cells()]

@@ -27,7 +27,7 @@ def measure(asked):
 
 
 def _in_this_process(rounds):
-    from memory_spikes import spike
+    from support.memory_spikes import spike
 
     found = {(way, name): [] for way in WAYS for name, *_ in SPIKES}
     for _ in range(rounds + 2):
@@ -95,7 +95,7 @@ def _added(rounds):
     from IPython.core.interactiveshell import InteractiveShell
     from memory_profiler import MemoryProfilerMagics
 
-    from nbprof.memory_magics import MemoryMagics
+    from nbprof.magics.memory_magics import MemoryMagics
 
     shell = InteractiveShell.instance()
     magics = {

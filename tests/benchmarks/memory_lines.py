@@ -60,8 +60,8 @@ def _rows(cell, seconds):
 
 
 def _nbprof(function, *arguments):
-    from nbprof.memory.lines import LineTracer
-    from nbprof.memory.targets import of_function
+    from nbprof.memory.line_meter import LineTracer
+    from nbprof.memory.watched_code import of_function
 
     with LineTracer([of_function(function, "", {})]):
         function(*arguments)

@@ -39,7 +39,7 @@ def measure(asked):
 
 def _ways(body, folder, more):
     import nbprof
-    from nbprof.capture.trace import Recorder
+    from nbprof.capture.recorder import Recorder
 
     def capture():
         recorder = Recorder("bench")

@@ -56,8 +56,8 @@ def record(steps, every_run):
 
 def repeat(trace, times):
     """Let a trace go on as if what it shows had been done so many times."""
+    from support.xspace_bytes import payload
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
-    from xspace_bytes import payload
 
     if times > MOST_TIMES:
         raise ValueError(f"addresses can be shifted at most {MOST_TIMES} times, not {times}")
@@ -72,7 +72,7 @@ def repeat(trace, times):
 
 
 def _plane(plane, times, span):
-    from xspace_bytes import payload
+    from support.xspace_bytes import payload
 
     names = {key: entry.name for key, entry in plane.stat_metadata.items()}
     for stat in plane.stats:

@@ -4,10 +4,10 @@ import re
 
 import nbformat
 import pytest
-from apps import Explorer, Lab, Notebook
-from lab import server, write_notebook
 from nbconvert import HTMLExporter
-from pictures import TOP, take
+from support.apps import Explorer, Lab, Notebook
+from support.lab import server, write_notebook
+from support.pictures import TOP, take
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook, pytest.mark.browser]
 

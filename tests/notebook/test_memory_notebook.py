@@ -1,18 +1,17 @@
 """The notebook on memory runs, and shows what its text and the page in docs/ say."""
 
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
-from front_ends import Shell
 from nbclient import NotebookClient
+from support.front_ends import Shell
+from support.paths import TOP
 
-from nbprof.memory_flags import MAGICS
+from nbprof.magics.memory_line import MAGICS
 
 pytestmark = pytest.mark.notebook
 
-TOP = Path(__file__).parents[2]
 NOTEBOOK = TOP / "examples" / "notebooks" / "memory.ipynb"
 
 

@@ -4,14 +4,12 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
+from support.paths import TOP
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
-
-TOP = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from nbprof.units import format_bytes, format_count, format_micros
 if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.columns import Column
-    from nbprof.display.explorer.kinds import Kinds
+    from nbprof.display.explorer.run_kinds import Kinds
     from nbprof.views.view import View
 
 UNITS = {format_micros: "micros", format_bytes: "bytes", format_count: "count"}

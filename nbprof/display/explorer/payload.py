@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbprof.columns import COLUMNS
-from nbprof.display.explorer.kinds import Kinds, kinds_of
 from nbprof.display.explorer.packing import Store, heaviest, pack, pack_cells, to_json
-from nbprof.display.explorer.timeline import BINS, Timeline, has_timeline
+from nbprof.display.explorer.run_kinds import Kinds, kinds_of
+from nbprof.display.explorer.timeline_payload import BINS, Timeline, has_timeline
 from nbprof.display.text import DOC
 from nbprof.errors import NbprofError
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.display.plots import room
+from nbprof.display.plots import layout
 from nbprof.display.plots.colours import theme_of
 from nbprof.display.plots.ranking import rank
 from nbprof.display.plots.scales import label_with, plain_frame, scale_axis
@@ -33,22 +33,22 @@ def plot(view: "View", column: str | None, top: int, ax: "Axes | None") -> "Axes
     """Draw the rows as horizontal bars, the first on top."""
     ranking = rank(view, column, top)
     is_own = ax is None
-    ax = room.axes(ax, 0.75 + ROW_INCHES * _lines(ranking))
+    ax = layout.axes(ax, 0.75 + ROW_INCHES * _lines(ranking))
     theme = theme_of(ax)
     plain_frame(ax, theme)
     largest = max(float(ranking.values.max()), ranking.rest)
-    unit = scale_axis(ax.xaxis, largest, ranking.column.format, room.size(ax)[0])
+    unit = scale_axis(ax.xaxis, largest, ranking.column.format, layout.size(ax)[0])
     ax.set_xlabel(label_with(ranking.title, unit))
-    width = room.label_width(ax)
+    width = layout.label_width(ax)
     for _ in range(1 if is_own else 2):  # the Axes has another height once its labels are there
-        points = room.size(ax)[1]
+        points = layout.size(ax)[1]
         if not is_own:
             below = _lines(ranking) - len(ranking.names)
             fitting = max(1, int(points / (LINE * LETTER)) - below)
             ranking = rank(view, column, min(top, fitting))
-        letters = min(room.letters(ax), points / _lines(ranking) / LINE)
+        letters = min(layout.letters(ax), points / _lines(ranking) / LINE)
         _name_rows(ax, ranking, letters, width)
-        room.settle(ax)
+        layout.settle(ax)
     _draw_bars(ax, ranking, theme)
     _write_numbers(ax, ranking, 0.9 * letters, theme)
     return ax
@@ -84,11 +84,11 @@ def _draw_bars(ax: "Axes", ranking: "Ranking", theme: "Theme") -> None:
 
 
 def _name_rows(ax: "Axes", ranking: "Ranking", letters: float, width: float) -> None:
-    measure = room.ruler(ax, size=letters)
+    measure = layout.ruler(ax, size=letters)
     indent = min(INDENT, 0.4 * width / max(1, *ranking.depths, 1))
     space = max(measure("x x") - measure("xx"), 1.0)
     cut = [
-        room.shorten(room.clean(name), width - indent * depth, measure)
+        layout.shorten(layout.clean(name), width - indent * depth, measure)
         for name, depth in zip(ranking.names, ranking.depths, strict=True)
     ]
     spaces = [round(indent * depth / space) for depth in ranking.depths]
@@ -97,7 +97,7 @@ def _name_rows(ax: "Axes", ranking: "Ranking", letters: float, width: float) -> 
     for count in filter(None, (ranking.rest_rows, ranking.unknown_rows)):
         names.append(f"{count:,} more row{'s' if count > 1 else ''}")
         widest = max(widest, measure(names[-1]))
-    ax.set_yticks(np.arange(len(names)), names, size=letters, **room.PLAIN)
+    ax.set_yticks(np.arange(len(names)), names, size=letters, **layout.PLAIN)
     ax.tick_params(axis="y", length=0)
     if ranking.own is not None:
         ax.tick_params(axis="y", pad=widest + GAP)
@@ -110,8 +110,8 @@ def _write_numbers(ax: "Axes", ranking: "Ranking", letters: float, theme: "Theme
     values = [*ranking.values.tolist(), *([ranking.rest] if ranking.rest_rows else [])]
     values += [float("nan")] if ranking.unknown_rows else []
     texts = [format_short(value, ranking.column.format) for value in values]
-    measure = room.ruler(ax, size=letters)
-    width = room.size(ax)[0]
+    measure = layout.ruler(ax, size=letters)
+    width = layout.size(ax)[0]
     most = max(
         value * width / max(width - measure(text) - 2 * GAP, 0.2 * width)
         for value, text in zip(np.nan_to_num(values), texts, strict=True)

@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from nbprof.display.plots import room
+from nbprof.display.plots import layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,11 +26,11 @@ def above(
     ax: "Axes", entries: "Sequence[Artist]", theme: "Theme", said: str, over_labels: bool = True
 ) -> "Legend":
     """Put a legend on top, over the labels at the left too, with a sentence above its entries."""
-    size = SIZE * room.letters(ax)
-    left, width = _place(ax) if over_labels else (0.01, 0.97 * room.size(ax)[0])
-    measure = room.ruler(ax, size=size)
+    size = SIZE * layout.letters(ax)
+    left, width = _place(ax) if over_labels else (0.01, 0.97 * layout.size(ax)[0])
+    measure = layout.ruler(ax, size=size)
     for entry in entries:
-        label = room.shorten(str(entry.get_label()), width - (HANDLE + 2 * PAD) * size, measure)
+        label = layout.shorten(str(entry.get_label()), width - (HANDLE + 2 * PAD) * size, measure)
         entry.set_label(label)
     widths = [measure(str(entry.get_label())) / size + HANDLE + PAD for entry in entries]
     legend = ax.legend(
@@ -62,20 +62,20 @@ def above(
 
 def height(ax: "Axes", legend: "Legend") -> float:
     """Say how high a legend is, in points."""
-    return float(legend.get_window_extent().height) / room.point(ax) + SIZE * 5
+    return float(legend.get_window_extent().height) / layout.point(ax) + SIZE * 5
 
 
 def make_room(ax: "Axes", legend: "Legend", first: float, last: float) -> None:
     """Let the rows from `first` to `last` fill what the legend leaves."""
-    taken = min(height(ax, legend) / room.size(ax)[1], MOST)
+    taken = min(height(ax, legend) / layout.size(ax)[1], MOST)
     ax.set_ylim(last, last - (last - first) / (1 - taken))
 
 
 def say(ax: "Axes", legend: "Legend", said: str) -> None:
     """Write a sentence over the entries, in lines that are no wider than the legend may be."""
     title = legend.get_title()
-    measure = room.ruler(ax, size=title.get_fontsize())
-    title.set_text(room.wrap(said, _place(ax)[1], measure))
+    measure = layout.ruler(ax, size=title.get_fontsize())
+    title.set_text(layout.wrap(said, _place(ax)[1], measure))
 
 
 def _place(ax: "Axes") -> tuple[float, float]:
@@ -83,7 +83,7 @@ def _place(ax: "Axes") -> tuple[float, float]:
     box = ax.get_window_extent()
     labels = [label.get_window_extent().x0 for label in ax.get_yticklabels()]
     left = min([box.x0, *labels])
-    return (left - box.x0) / box.width, 0.98 * (box.x1 - left) / room.point(ax)
+    return (left - box.x0) / box.width, 0.98 * (box.x1 - left) / layout.point(ax)
 
 
 def _columns(widths: list[float], width: float) -> int:

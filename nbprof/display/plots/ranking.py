@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbprof.display.plots.reasons import about_column, because
+from nbprof.display.plots.nothing_to_draw import about_column, because
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import Formatter, MaxNLocator
 
-from nbprof.display.plots import room
+from nbprof.display.plots import layout
 from nbprof.units import SCALES, format_micros, scale_for
 
 if TYPE_CHECKING:
@@ -59,6 +59,6 @@ def plain_frame(ax: "Axes", theme: "Theme") -> None:
 def label_time(ax: "Axes") -> None:
     """Label a time axis for the range that is shown; a label of the user's stays."""
     start, end = sorted(ax.get_xlim())
-    unit = scale_axis(ax.xaxis, max(abs(start), abs(end)), format_micros, room.size(ax)[0])
+    unit = scale_axis(ax.xaxis, max(abs(start), abs(end)), format_micros, layout.size(ax)[0])
     if ax.get_xlabel() in ("", *(label_with("time", other) for _, other in SCALES[format_micros])):
         ax.set_xlabel(label_with("time", unit))

@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
-from nbprof.display import lanes
-from nbprof.display.plots import busy, legends, room, steps, zoom
+from nbprof.display import lane_names
+from nbprof.display.plots import lane_load, layout, legends, step_marks, zoom
 from nbprof.display.plots.colours import PALETTE, theme_of
-from nbprof.display.plots.reasons import because
+from nbprof.display.plots.nothing_to_draw import because
 from nbprof.display.plots.scales import label_time, plain_frame
 from nbprof.errors import NbprofError
 from nbprof.units import format_micros, format_short
@@ -44,7 +44,7 @@ SUMS = (
 class Drawing(NamedTuple):
     """All that is drawn, and what is said about it."""
 
-    runs: busy.Runs
+    runs: lane_load.Runs
     zero: float
     """The moment that is 0 on the axis, in µs."""
     threads: list[int]
@@ -59,23 +59,23 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     """Draw a lane per thread; raises NbprofError where nothing is known to have run."""
     is_own = ax is None
     drawing = _prepare(profile, MOST_LANES)
-    ax = room.axes(ax, 1.3 + LANE_INCHES * (len(drawing.threads) + 1))
+    ax = layout.axes(ax, 1.3 + LANE_INCHES * (len(drawing.threads) + 1))
     theme = theme_of(ax)
     plain_frame(ax, theme)
     ax.set_xlim(*_whole(profile, drawing))
     label_time(ax)
-    width = room.label_width(ax)
+    width = layout.label_width(ax)
     for _ in range(1 if is_own else 2):  # the Axes has another height once its labels are there
         if not is_own:
-            points = FOR_LANES * room.size(ax)[1]
+            points = FOR_LANES * layout.size(ax)[1]
             drawing = _prepare(profile, max(1, int(points / (LINE * LETTER)) - 1))
         _name_lanes(ax, profile, drawing, width, is_own)
-        room.settle(ax)
+        layout.settle(ax)
     legend = legends.above(ax, _patches(drawing, theme), theme, _say(drawing, ax))
     if is_own:
         lanes_inches = LANE_INCHES * (len(drawing.threads) + 1)
-        room.heighten(ax, lanes_inches + legends.height(ax, legend) / room.POINTS_PER_INCH)
-    elif legends.height(ax, legend) > (1 - FOR_LANES) * room.size(ax)[1]:
+        layout.heighten(ax, lanes_inches + legends.height(ax, legend) / layout.POINTS_PER_INCH)
+    elif legends.height(ax, legend) > (1 - FOR_LANES) * layout.size(ax)[1]:
         drawing = _prepare(profile, len(drawing.threads), FEWER_TYPES)
         legend = legends.above(ax, _patches(drawing, theme), theme, _say(drawing, ax))
     legends.make_room(ax, legend, -1, len(drawing.threads))
@@ -83,9 +83,9 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     def draw(ax: "Axes", shown: zoom.Range) -> "list[Artist]":
         label_time(ax)
         legends.say(ax, legend, _say(drawing, ax))
-        strip = steps.Strip(-0.9, -0.2, len(drawing.threads), ax.transData)
+        strip = step_marks.Strip(-0.9, -0.2, len(drawing.threads), ax.transData)
         return [
-            *steps.draw(ax, profile, drawing.zero, shown, strip, theme),
+            *step_marks.draw(ax, profile, drawing.zero, shown, strip, theme),
             *_fill_lanes(ax, drawing, shown, theme),
         ]
 
@@ -104,21 +104,21 @@ def _prepare(profile: "Profile", most: int, most_types: int = NAMED_TYPES) -> Dr
         )
     thread = events["thread"].to_numpy(np.intp)
     by_thread = np.bincount(thread, own, len(profile.threads)).astype(float)
-    threads = lanes.order(profile, by_thread, most)
+    threads = lane_names.order(profile, by_thread, most)
     lane = np.full(len(profile.threads), -1)
     lane[threads] = np.arange(len(threads))
     names, colour = _colour_numbers(profile, own, most_types)
     start, lasted = (events[name].to_numpy(np.int64) for name in ("start_ns", "duration_ns"))
     zero_ns = int(start.min()) if profile.recording.tfprof else 0
     share = np.divide(own, lasted, out=np.zeros(len(own)), where=lasted > 0)
-    runs = busy.Runs(
+    runs = lane_load.Runs(
         *(lane[thread], colour, (start - zero_ns) / 1e3, (start + lasted - zero_ns) / 1e3),
         np.minimum(share, 1),
     )
     hidden = int((by_thread > 0).sum()) - len(threads)
     part = 100 * (1 - by_thread[threads].sum() / by_thread.sum())
     return Drawing(
-        busy.chosen(runs, runs.lane >= 0),
+        lane_load.chosen(runs, runs.lane >= 0),
         *(zero_ns / 1e3, threads, names),
         "op runs and kernels" if events["accelerator"].any() else "op runs",
         f"; {hidden:,} more lanes with {part:.2g}% of the op time left out" * (hidden > 0),
@@ -150,7 +150,7 @@ def _colours(drawing: Drawing, theme: "Theme") -> "list[Colour]":
 
 def _whole(profile: "Profile", drawing: Drawing) -> tuple[float, float]:
     """Give the range of the whole timeline, from the cell's start to its end."""
-    begins, ends = steps.times(profile, drawing.zero)
+    begins, ends = step_marks.times(profile, drawing.zero)
     first = min(0.0, float(drawing.runs.start.min()), *begins.tolist()[:1])
     wall = profile.recording.wall_ns / 1e3
     last = max(wall, float(drawing.runs.end.max()), float(ends.max(initial=0)))
@@ -161,14 +161,17 @@ def _name_lanes(
     ax: "Axes", profile: "Profile", drawing: Drawing, width: float, is_own: bool
 ) -> None:
     count = len(profile.steps)
-    names = [f"{count:,} step{'s' if count != 1 else ''}", *lanes.names(profile, drawing.threads)]
-    height = LANE_INCHES * room.POINTS_PER_INCH
+    names = [
+        f"{count:,} step{'s' if count != 1 else ''}",
+        *lane_names.names(profile, drawing.threads),
+    ]
+    height = LANE_INCHES * layout.POINTS_PER_INCH
     if not is_own:
-        height = min(height, FOR_LANES * room.size(ax)[1] / len(names))
-    letters = min(room.letters(ax), height / LINE)
-    measure = room.ruler(ax, size=letters)
-    shown = [room.shorten(room.clean(name), width, measure) for name in names]
-    ax.set_yticks(np.arange(len(names)) - 0.5, shown, size=letters, **room.PLAIN)
+        height = min(height, FOR_LANES * layout.size(ax)[1] / len(names))
+    letters = min(layout.letters(ax), height / LINE)
+    measure = layout.ruler(ax, size=letters)
+    shown = [layout.shorten(layout.clean(name), width, measure) for name in names]
+    ax.set_yticks(np.arange(len(names)) - 0.5, shown, size=letters, **layout.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
 
@@ -176,7 +179,7 @@ def _name_lanes(
 def _say(drawing: Drawing, ax: "Axes") -> str:
     """Say what is merged in the range that is shown."""
     start, end = sorted(ax.get_xlim())
-    column = (end - start) / (zoom.PER_POINT * room.size(ax)[0])
+    column = (end - start) / (zoom.PER_POINT * layout.size(ax)[0])
     runs = drawing.runs
     seen = (runs.end >= start) & (runs.start <= end)
     short = seen & (runs.end - runs.start < column)
@@ -189,17 +192,17 @@ def _say(drawing: Drawing, ax: "Axes") -> str:
 
 def _patches(drawing: Drawing, theme: "Theme") -> list[Patch]:
     return [
-        Patch(facecolor=colour, label=room.clean(name))
+        Patch(facecolor=colour, label=layout.clean(name))
         for colour, name in zip(_colours(drawing, theme), drawing.types, strict=True)
     ]
 
 
 def _fill_lanes(ax: "Axes", drawing: Drawing, shown: zoom.Range, theme: "Theme") -> "list[Artist]":
     colours = _colours(drawing, theme)
-    filled = busy.fill(drawing.runs, len(drawing.threads), len(colours), shown)
+    filled = lane_load.fill(drawing.runs, len(drawing.threads), len(colours), shown)
     outlines: list[list[npt.NDArray[np.float64]]] = [[] for _ in colours]
     for lane, shares in enumerate(filled):
-        of_lane = busy.outlines(shares, shown, lane + 0.9, -HEIGHT)
+        of_lane = lane_load.outlines(shares, shown, lane + 0.9, -HEIGHT)
         for number, found in enumerate(of_lane):
             outlines[number] += found
     drawn: list[Artist] = []
@@ -215,7 +218,7 @@ def _ground_lines(
 ) -> "list[Artist]":
     """Underline the lanes, darker where anything ran, were it too short to be seen."""
     whole = [(lane, [0, shown.columns]) for lane in range(len(filled))]
-    ran = [(lane, part) for lane, row in enumerate(filled) for part in busy.stretches(row)]
+    ran = [(lane, part) for lane, row in enumerate(filled) for part in lane_load.stretches(row)]
     drawn: list[Artist] = []
     for parts, grey, name in ((whole, 0.2, "_lanes"), (ran, 0.6, "_something ran")):
         lines = LineCollection(

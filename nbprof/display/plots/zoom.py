@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbprof.display.plots import room
+from nbprof.display.plots import layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def follow(ax: "Axes", draw: "Callable[[Axes, Range], list[Artist]]") -> None:
         while drawn:
             drawn.pop().remove()
         start, end = sorted(ax.get_xlim())
-        width, _ = room.size(ax)
+        width, _ = layout.size(ax)
         drawn.extend(draw(ax, Range(start, end, max(1, round(width * PER_POINT)))))
 
     redraw(ax)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nbprof.export.chrome_trace.counters import counter_lines
 from nbprof.export.chrome_trace.flows import flow_lines
-from nbprof.export.chrome_trace.lanes import lay_out
 from nbprof.export.chrome_trace.slices import op_lines, step_lines
+from nbprof.export.chrome_trace.trace_lanes import lay_out
 from nbprof.export.single_runs import need_single_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbprof._profile import Profile
-    from nbprof.export.chrome_trace.lanes import Layout
+    from nbprof.export.chrome_trace.trace_lanes import Layout
 
 LINES_AT_ONCE = 10_000
 FASTEST = 1

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbprof._profile import Profile
-    from nbprof.export.chrome_trace.lanes import Layout
+    from nbprof.export.chrome_trace.trace_lanes import Layout
 
 COUNTER = '%s,"ts":%d.%s,"args":{"bytes":%d}}'
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.export.chrome_trace.lanes import is_cell
 from nbprof.export.chrome_trace.times import format_micros
+from nbprof.export.chrome_trace.trace_lanes import is_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbprof._profile import Profile
-    from nbprof.export.chrome_trace.lanes import Layout, Slices
-    from nbprof.export.chrome_trace.stacking import Rows
+    from nbprof.arrays import Rows
+    from nbprof.export.chrome_trace.trace_lanes import Layout, Slices
 
 ENCLOSING = '"bp":"e"'
 """Binds the end of a flow to the slice that is open then; otherwise it is the next slice's."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from nbprof._profile import Profile
-    from nbprof.export.chrome_trace.lanes import Layout
-    from nbprof.export.chrome_trace.stacking import Rows
+    from nbprof.arrays import Rows
+    from nbprof.export.chrome_trace.trace_lanes import Layout
 
 ROWS_AT_ONCE = 50_000
 

@@ -5,10 +5,8 @@ after the slice it is in. So what crosses another slice of its thread gets a fur
 """
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Rows = npt.NDArray[np.intp]
+from nbprof.arrays import Ints, Rows
 
 ROUNDING_NS = 1
 """By how much an inner op may seem to outlast the outer one, as both were cut to whole ns."""

@@ -7,7 +7,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from nbprof.export.chrome_trace.stacking import Ints
+    from nbprof.arrays import Ints
 
 DECIMALS = np.array([f"{number:03d}" for number in range(1000)], dtype=object)
 

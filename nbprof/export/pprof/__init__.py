@@ -7,7 +7,7 @@ location for each line of Python and nothing lost.
 import gzip
 from typing import TYPE_CHECKING, BinaryIO
 
-from nbprof.export.pprof import logged, watched
+from nbprof.export.pprof import cell_profile, tfprof_profile
 from nbprof.options import Output
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def write(profile: "Profile", view: "View", file: BinaryIO) -> None:
     """Write the one selected metric of a code view; equal views give equal bytes."""
-    build = logged.build if view.exact else watched.build
+    build = tfprof_profile.build if view.exact else cell_profile.build
     content = build(profile, view).message()
     with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:
         compressed.write(content)

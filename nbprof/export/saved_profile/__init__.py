@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from nbprof.export.saved_profile.nodes import saved_profile
-from nbprof.export.saved_profile.profile_proto import write_profile_proto
+from nbprof.export.saved_profile.node_columns import saved_profile
+from nbprof.export.saved_profile.proto_writer import write_profile_proto
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile

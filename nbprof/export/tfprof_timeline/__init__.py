@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, BinaryIO
 
 from nbprof.export.tfprof_timeline.flame import flame_events
-from nbprof.export.tfprof_timeline.graph import graph_events
+from nbprof.export.tfprof_timeline.graph_timeline import graph_events
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from nbprof.export.tfprof_timeline.events import Event, micros, process, region
+from nbprof.export.tfprof_timeline.trace_events import Event, micros, process, region
 
 if TYPE_CHECKING:
     from nbprof.views.view import View

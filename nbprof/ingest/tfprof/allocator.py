@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from nbprof.ingest.tfprof.inputs import joined
+from nbprof.ingest.tfprof.joined_inputs import joined
 
 if TYPE_CHECKING:
-    from nbprof.ingest.tfprof.inputs import TfprofInputs
-    from nbprof.ingest.wire import Ints
+    from nbprof.arrays import Ints
+    from nbprof.ingest.tfprof.joined_inputs import TfprofInputs
 
 CPU = "cpu"
 """What tfprof knows the devices by whose memory it does not follow."""

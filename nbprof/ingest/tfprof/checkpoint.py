@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.errors import NbprofError
-from nbprof.ingest.tfprof.repeated import tag
-from nbprof.ingest.tfprof.schema import enums
+from nbprof.ingest.protobuf.repeated_fields import tag
+from nbprof.ingest.protobuf.wire import VARINT, Buffer
 from nbprof.ingest.tfprof.sorted_table import read_table
-from nbprof.ingest.wire import VARINT, Buffer
+from nbprof.ingest.tfprof.text_schema import enums
 
 HEADER_SHARDS = tag(1, VARINT)
 HEADER_ENDIANNESS = tag(2, VARINT)

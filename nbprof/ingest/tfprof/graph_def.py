@@ -12,10 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from nbprof.ingest.lanes import Inner, scan_long
-from nbprof.ingest.tfprof.repeated import last_of_runs, owners, tag
-from nbprof.ingest.tfprof.texts import field_texts, span_texts
-from nbprof.ingest.wire import FIXED32, VARINT, Buffer, Fields, Ints, Mask, Spans, scan
+from nbprof.arrays import Ints, Mask
+from nbprof.ingest.protobuf.long_messages import Inner, scan_long
+from nbprof.ingest.protobuf.repeated_fields import last_of_runs, owners, tag
+from nbprof.ingest.protobuf.wire import FIXED32, VARINT, Buffer, Fields, Spans, scan
+from nbprof.ingest.tfprof.text_columns import field_texts, span_texts
 from nbprof.protos.texts import Texts
 
 GRAPH_NODE = tag(1)

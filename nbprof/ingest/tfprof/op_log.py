@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from nbprof.ingest.lanes import Inner, scan_long
-from nbprof.ingest.tfprof.repeated import int32, owners, tag
-from nbprof.ingest.tfprof.texts import field_texts, span_texts
-from nbprof.ingest.wire import VARINT, Buffer, Fields, Ints, Mask, Spans, scan
-from nbprof.protos.arrays import each_position
+from nbprof.arrays import Ints, Mask, each_position
+from nbprof.ingest.protobuf.long_messages import Inner, scan_long
+from nbprof.ingest.protobuf.repeated_fields import int32, owners, tag
+from nbprof.ingest.protobuf.wire import VARINT, Buffer, Fields, Spans, scan
+from nbprof.ingest.tfprof.text_columns import field_texts, span_texts
 from nbprof.protos.saved_profile import StringTable, Traces
 from nbprof.protos.texts import Texts
 

@@ -11,11 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from nbprof.ingest.lanes import Inner, scan_long
-from nbprof.ingest.tfprof.repeated import int32, owners, scan_merged, sums, tag
-from nbprof.ingest.tfprof.texts import field_texts
-from nbprof.ingest.varints import Words
-from nbprof.ingest.wire import VARINT, Buffer, Fields, Ints, Mask, Spans, scan
+from nbprof.arrays import Ints, Mask, Words
+from nbprof.ingest.protobuf.long_messages import Inner, scan_long
+from nbprof.ingest.protobuf.repeated_fields import int32, owners, scan_merged, sums, tag
+from nbprof.ingest.protobuf.wire import VARINT, Buffer, Fields, Spans, scan
+from nbprof.ingest.tfprof.text_columns import field_texts
 from nbprof.protos.texts import Texts
 
 RUN_STEP_STATS = tag(1)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from nbprof.arrays import NONE, Ints, Mask
 from nbprof.ingest.tfprof.graph_def import count_up
-from nbprof.ingest.tfprof.source import NONE, Records, check_times
-from nbprof.protos.arrays import Ints, Mask
+from nbprof.ingest.tfprof.profile_source import Records, check_times
 from nbprof.protos.saved_profile import ExecMemory, Execs
 
 

@@ -7,9 +7,9 @@ what it has in common with the key before.
 
 from collections.abc import Iterator
 
+from nbprof.ingest.protobuf.wire import Buffer
 from nbprof.ingest.tfprof.checksum import masked_checksum
 from nbprof.ingest.tfprof.snappy import decompress
-from nbprof.ingest.wire import Buffer
 
 MAGIC = 0xDB4775248B80FB57.to_bytes(8, "little")
 FOOTER = 48

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nbprof.errors import NbprofError
-from nbprof.ingest.tfprof.schema import Field, enums, messages
-from nbprof.ingest.wire import FIXED32, FIXED64, LENGTH, VARINT
+from nbprof.ingest.protobuf.wire import FIXED32, FIXED64, LENGTH, VARINT
+from nbprof.ingest.tfprof.text_schema import Field, enums, messages
 
 DEEPEST = 100
 """So deep may messages be nested: as deep as protobuf itself allows."""

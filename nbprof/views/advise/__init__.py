@@ -5,14 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from nbprof.views.advise import (
-    accelerator,
-    expensive,
-    functions,
-    operations,
-    peak,
-    waiting,
-)
+from nbprof.views.advise import accelerator_use, expensive, functions, operations, peak, step_gaps
 from nbprof.views.advise.advice import SEVERITIES, Advice
 
 if TYPE_CHECKING:
@@ -21,7 +14,7 @@ if TYPE_CHECKING:
 Check = Callable[["Profile"], list[Advice]]
 
 OF_TFPROF: tuple[Check, ...] = (
-    accelerator.accelerator_utilization,
+    accelerator_use.accelerator_utilization,
     operations.batch_norm,
     operations.data_format,
     expensive.expensive_op_types,
@@ -30,14 +23,14 @@ OF_TFPROF: tuple[Check, ...] = (
 )
 """tfprof's own checks."""
 
-OF_ALL: tuple[Check, ...] = (accelerator.heavy_on_cpu, operations.unfused)
+OF_ALL: tuple[Check, ...] = (accelerator_use.heavy_on_cpu, operations.unfused)
 """What can also be told of tfprof's inputs."""
 
 OF_CELLS: tuple[Check, ...] = (
-    waiting.input_bound,
+    step_gaps.input_bound,
     functions.retracing,
     functions.small_eager_ops,
-    waiting.python_between_steps,
+    step_gaps.python_between_steps,
     peak.few_tensors,
 )
 """What needs a cell that nbprof watched."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from nbprof.units import format_bytes
 from nbprof.views.advise.advice import Advice
 from nbprof.views.advise.thresholds import threshold
-from nbprof.views.memory import live_at_peak, peaks
+from nbprof.views.live_memory import live_at_peak, peaks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,9 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from nbprof.units import NOT_RECORDED, format_count, parse_number
+from nbprof.views.printed.input_shapes import DETAIL, parse_detail
 from nbprof.views.printed.legend import RowError
-from nbprof.views.printed.shapes import DETAIL, parse_detail
+from nbprof.views.view import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from nbprof.views.printed.legend import Heading
 
 NAME_WIDTH = 25
-ROOT = "_TFProfRoot"
 
 # Every repetition has an end, so that no text takes long.
 _SHARE = r"(-?[0-9]{1,25}\.[0-9]{1,2})%"

@@ -14,9 +14,9 @@ from nbprof.views.printed.legend import (
     parse_legend,
 )
 from nbprof.views.printed.op_rows import OpRows
-from nbprof.views.printed.tree_rows import ROOT, TreeRows, split_row
-from nbprof.views.printed.which import PROMPT, guessed, is_graph, named_above
-from nbprof.views.view import View
+from nbprof.views.printed.tree_rows import TreeRows, split_row
+from nbprof.views.printed.view_guess import PROMPT, guessed, is_graph, named_above
+from nbprof.views.view import ROOT, View
 
 ENDS = ("=====", "```", PROMPT)
 """How lines begin that end a table, whatever it is."""

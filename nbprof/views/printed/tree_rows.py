@@ -4,15 +4,15 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from nbprof.units import NOT_RECORDED, parse_number
+from nbprof.views.printed.input_shapes import parse_shapes
 from nbprof.views.printed.legend import RowError
-from nbprof.views.printed.shapes import parse_shapes
+from nbprof.views.view import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nbprof.views.printed.legend import Heading
 
-ROOT = "_TFProfRoot"
 NO_SELF = "--"
 NOT_IN_CODE = " N/A in code view"
 IN_VALUES = ("[", "]")

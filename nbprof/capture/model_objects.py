@@ -1,0 +1,165 @@
+"""The Python objects behind what ran: variables, the functions that hold them, Keras layers.
+
+TensorFlow's trace knows names only. The objects are looked for after the cell; like `compat`, this
+file knows private parts of TensorFlow and Keras.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nbprof.capture.capture import METRICS, OPTIMIZER, STATE, Layer, Model, Variable
+from nbprof.capture.live_objects import Alive, find_alive
+
+if TYPE_CHECKING:
+    from weakref import ref
+
+
+@dataclass(frozen=True, eq=False)
+class CalledLayer:
+    """A layer that was called eagerly, and may be gone by now."""
+
+    alive: "ref[Any]"
+    name: str
+    kind: str
+
+
+def find_model(
+    functions: Collection[str],
+    read: Mapping[int, "ref[Any]"],
+    called: Iterable["CalledLayer"],
+) -> Model:
+    """Find the variables that these functions hold, or that were `read` eagerly, and all layers.
+
+    `called` are the layers that were called eagerly; they come first, in their order.
+    """
+    first = [layer.alive() or layer for layer in called]
+    handles = [handle for one in read.values() if (handle := one()) is not None]
+    there = [layer for layer in first if not isinstance(layer, CalledLayer)]
+    alive = find_alive(functions, handles, there)
+    layers = list(dict.fromkeys([*first, *alive.layers]))
+    variables = _Variables(alive, layers)
+    arguments = {}
+    for function in alive.functions:
+        name = function.name.decode()
+        graph = function._cached_graph
+        if name in functions and graph is not None:
+            arguments[name] = variables.arguments(function.cached_definition, graph)
+    used = [number for held in arguments.values() for number in held.values()]
+    used += variables.behind(handles)
+    signatures = {
+        function.name.decode(): _signature(function.function_type)
+        for function in alive.functions
+        if function.name.startswith(b"__inference_")
+    }
+    number = {layer: place for place, layer in enumerate(layers)}
+    described = tuple(
+        Layer(
+            str(layer.name),
+            layer.kind if isinstance(layer, CalledLayer) else type(layer).__name__,
+            tuple(number[below] for below in _sublayers(layer) if below in number),
+            variables.of(_weights(layer)),
+            variables.of(_states(layer)),
+        )
+        for layer in layers
+    )
+    described_variables = tuple(variables.described)
+    return Model(described_variables, described, tuple(set(used)), arguments, signatures)
+
+
+def _signature(function_type: Any) -> dict[str, str]:
+    return {
+        name: _spell(parameter.type_constraint)
+        for name, parameter in function_type.parameters.items()
+        if name != "self"
+    }
+
+
+def _spell(kind: Any) -> str:
+    """Write a type as a person would: `float32[32, 8]`, `3`."""
+    if hasattr(kind, "dtype") and hasattr(kind, "shape"):
+        dims = "?" if kind.shape.rank is None else str(kind.shape.as_list())
+        return f"{kind.dtype.name}{dims}".replace("None", "?")
+    return repr(kind.value) if hasattr(kind, "value") else str(kind)
+
+
+def _sublayers(layer: Any) -> list[Any]:
+    return list(getattr(layer, "_layers", ()))
+
+
+def _weights(layer: Any) -> list[Any]:
+    if isinstance(layer, CalledLayer):
+        return []
+    return [*layer._trainable_variables, *layer._non_trainable_variables]
+
+
+def _states(layer: Any) -> list[Any]:
+    """Give the states of the random generators of a layer: variables, but no parameters."""
+    return [generator.state for generator in getattr(layer, "_seed_generators", ())]
+
+
+class _Variables:
+    """Numbers the variables that matter; a Keras variable and what it wraps are one."""
+
+    def __init__(self, alive: Alive, layers: Iterable[Any]) -> None:
+        self.described: list[Variable] = []
+        self._number: dict[int, int] = {}
+        self._of_handle = {id(variable._handle): variable for variable in alive.variables}
+        self._keras: dict[int, tuple[Any, str]] = {}
+        for layer in layers:
+            self._own(_weights(layer), "")
+            self._own(_states(layer), STATE)
+        for optimizer in alive.optimizers:
+            self._own(optimizer.variables, OPTIMIZER)
+        for metric in alive.metrics:
+            self._own(metric.variables, METRICS)
+
+    def _own(self, variables: Iterable[Any], role: str) -> None:
+        for variable in variables:
+            for part in _parts(variable):
+                self._keras.setdefault(id(part), (variable, role))
+
+    def of(self, keras_variables: Iterable[Any]) -> tuple[int, ...]:
+        """Number Keras variables."""
+        parts = (_parts(variable)[:1] for variable in keras_variables)
+        return tuple(self._add(part) for (part,) in filter(None, parts))
+
+    def arguments(self, definition: Any, graph: Any) -> dict[str, int]:
+        """Tell which arguments of a function are variables."""
+        outside = {id(inside): outside for outside, inside in graph.captures}
+        held = {}
+        for argument, inside in zip(definition.signature.input_arg, graph.inputs, strict=False):
+            variable = self._of_handle.get(id(outside.get(id(inside))))
+            if variable is not None:
+                held[argument.name] = self._add(variable)
+        return held
+
+    def behind(self, handles: Iterable[Any]) -> list[int]:
+        """Number the variables behind these handles, as far as they are alive."""
+        found = (self._of_handle.get(id(handle)) for handle in handles)
+        return [self._add(variable) for variable in found if variable is not None]
+
+    def _add(self, variable: Any) -> int:
+        keras, role = self._keras.get(id(variable), (None, ""))
+        whole = variable if keras is None else keras
+        number = self._number.setdefault(id(whole), len(self.described))
+        if number == len(self.described):
+            known = variable.shape.is_fully_defined()
+            self.described.append(
+                Variable(
+                    keras.path if keras is not None else variable.name.partition(":")[0],
+                    tuple(variable.shape.as_list()) if known else None,
+                    bool(whole.trainable),
+                    role,
+                    int(variable.dtype.size),
+                )
+            )
+        return number
+
+
+def _parts(variable: Any) -> list[Any]:
+    """Give the TensorFlow variables that a Keras variable stands for: one on each replica."""
+    value = getattr(variable, "_value", None)
+    if value is None:
+        return []
+    return list(getattr(value, "values", ())) or [value]

@@ -1,0 +1,273 @@
+"""Record a stretch of code with TensorFlow's own profiler, and leave nothing switched on."""
+
+import tempfile
+import time
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Any
+
+from nbprof.capture import compat
+from nbprof.capture.budget import Budget
+from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture, Model
+from nbprof.capture.compat import definitions, hooks, profiler_session, switches
+from nbprof.capture.dispatch import DispatchWatch
+from nbprof.capture.interrupts import held_back
+from nbprof.capture.model_objects import find_model
+from nbprof.capture.sessions import SessionWatch
+from nbprof.errors import NbprofError
+from nbprof.units import format_seconds
+
+DEFAULT_LIMIT = 60.0
+"""Seconds after which tracing ends while the cell runs on."""
+
+LIGHT = (
+    "-light: memory, shapes and with them float_ops, the lines of eager ops and the variables only "
+    "they read were not recorded, and cheap ops are not counted once they are warm, so run counts "
+    "and times are lower bounds"
+)
+WATCHED = (
+    "{took} of the cell's time went into watching {calls:,} calls into TensorFlow; -light does not "
+    "watch them"
+)
+WORTH_TELLING = 0.05
+"""This part of the wall time,"""
+WORTH_TELLING_NS = 5_000_000
+"""where it is longer than this."""
+MEMORY_LOST = (
+    "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
+)
+CHEAP_OPS_LOST = (
+    "this TensorFlow does not let nbprof record cheap ops once they are warm: run counts and "
+    "times are lower bounds"
+)
+
+
+class Recorder:
+    """Records from `start` to `stop`; `stop` gives the Capture, whatever happened between."""
+
+    _lock = Lock()
+    _active: "Recorder | None" = None
+
+    def __init__(
+        self,
+        what: str,
+        cells: Mapping[str, str] | None = None,
+        light: bool = False,
+        limit: float = DEFAULT_LIMIT,
+    ) -> None:
+        self.what = what
+        self._cells = cells or {}
+        self._light = light
+        self._limit = limit
+        self._ending = RLock()
+        self._notes: list[str] = []
+        self._trace: bytes | None = None
+        self._session: Any = None
+        self._kept: list[Any] = []
+        self._watch = DispatchWatch()
+        self._sessions = SessionWatch()
+        self._paused_ns = 0
+        self._traced_ns = 0
+        self._has_memory = False
+        self._only_large = False
+        self._how = "nothing recorded"
+        self._cleanup = ExitStack()
+
+    def start(self) -> None:
+        """Begin to record; refuse, by name, when a profiler runs already."""
+        began = time.perf_counter_ns()
+        try:
+            self._claim()
+            if self._import_tensorflow():
+                self._start_session()
+            self._cost_ns = time.perf_counter_ns() - began
+            self._clock = time.perf_counter_ns()
+            self._start_ns = time.time_ns()  # second: so no event ends after the wall time
+        except BaseException:
+            self._release()
+            raise
+
+    @property
+    def active(self) -> bool:
+        """Tell whether this recorder is the one at work."""
+        return Recorder._active is self
+
+    def _claim(self) -> None:
+        with Recorder._lock:
+            if Recorder._active is not None:
+                raise NbprofError(
+                    f"nbprof is already profiling {Recorder._active.what}, and profiles do not "
+                    "nest; this code was not run."
+                )
+            Recorder._active = self
+
+    def stop(self) -> Capture:
+        """End the recording and give what it holds; all switches are back afterwards."""
+        try:
+            wall_ns = time.perf_counter_ns() - self._clock - self._paused_ns
+            self._end_session()
+        finally:
+            self._release()
+        self._cost_ns += time.perf_counter_ns() - self._clock - wall_ns
+        self._tell_cost(wall_ns)
+        return Capture(
+            self._trace,
+            self.what,
+            self._how,
+            self._start_ns,
+            wall_ns,
+            self._cost_ns,
+            self._function_def,
+            definitions.dataset_functions,
+            tuple(self._notes),
+            self._has_memory,
+            self._only_large,
+            self._function_stacks,
+            self._watch.log(),
+            self._cells,
+            min(self._traced_ns, wall_ns) if self._trace is not None else 0,
+            self._sessions.log(),
+            self._model,
+        )
+
+    def _tell_cost(self, wall_ns: int) -> None:
+        """Say what watching eager calls took, where that is a part of the wall time to speak of."""
+        watched_ns = self._watch.cost_ns
+        if watched_ns > max(WORTH_TELLING * wall_ns, WORTH_TELLING_NS):
+            calls = sum(self._watch.counts.values())
+            self._notes.append(WATCHED.format(calls=calls, took=format_seconds(watched_ns)))
+
+    def _import_tensorflow(self) -> bool:
+        if not compat.installed():
+            self._notes.append(
+                "TensorFlow is not installed, so the cell ran unprofiled; "
+                "pip install 'nbprof[tensorflow]' brings it"
+            )
+            return False
+        if not compat.imported():
+            began = time.perf_counter_ns()
+            try:
+                compat.version()
+            except ImportError as error:
+                self._notes.append(
+                    f"TensorFlow cannot be imported ({error}), so the cell ran unprofiled"
+                )
+                return False
+            took = format_seconds(time.perf_counter_ns() - began)
+            self._notes.append(f"nbprof imported TensorFlow before the clock started ({took})")
+        return True
+
+    def _start_session(self) -> None:
+        running = profiler_session.running_profiler()
+        if running:
+            raise NbprofError(_refusal(running))
+        try:
+            made = tempfile.TemporaryDirectory(prefix="nbprof-", ignore_cleanup_errors=True)
+        except OSError as error:
+            self._notes.append(f"no temporary folder ({error}), so the cell ran unprofiled")
+            return
+        if not self._light:
+            self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
+            self._only_large = self._has_memory and switches.hides_small_allocations()
+            if self._only_large:
+                self._notes.append(ONLY_LARGE.format("it"))
+            elif not self._has_memory:
+                self._notes.append(MEMORY_LOST)
+        folder = self._cleanup.enter_context(made)
+        try:
+            self._session = profiler_session.start_session(folder)
+        except profiler_session.AlreadyProfilingError as error:
+            raise NbprofError(_refusal("another TensorFlow profiler session")) from error
+        self._folder = Path(folder)
+        self._how = f"TensorFlow {compat.version()} trace, {self._set_level()}"
+        self._cleanup.enter_context(
+            hooks.watch_sessions(self._give_way, self._sessions.about_to_run)
+        )
+        self._kept = self._cleanup.enter_context(hooks.keep_functions())
+        if not self._light:
+            self._cleanup.enter_context(self._watch.watched())
+        profiler_session.mark_thread(CALLING_THREAD)
+        self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
+
+    def _set_level(self) -> str:
+        """Choose how much the trace records, and say it."""
+        if self._light:
+            self._notes.append(LIGHT)
+            return "light"
+        if switches.record_every_run():
+            return "every op run"
+        self._notes.append(CHEAP_OPS_LOST)
+        return "cheap ops not counted"
+
+    def _give_way(self, name: str) -> None:
+        """End the trace because the user's code starts a profiler of its own."""
+        now = time.perf_counter_ns()
+        why = (
+            f"the cell started a profiler of its own ({name}) after "
+            f"{format_seconds(now - self._clock)}; nbprof gave way to it and saw nothing from "
+            "then on"
+        )
+        if self._end_session(why):
+            self._paused_ns = time.perf_counter_ns() - now
+
+    def _stop_early(self, why: str) -> None:
+        """End the trace because its budget is spent; the cell runs on."""
+        self._end_session(f"tracing ended by {why}")
+
+    def _end_session(self, why: str | None = None) -> bool:
+        """Write the trace and read it back; False when it had ended before.
+
+        Whoever comes second waits until the trace is written: only then another profiler can start.
+        """
+        with self._ending:
+            session, self._session = self._session, None
+            if session is None:
+                return False
+            self._traced_ns = time.perf_counter_ns() - self._clock
+            if why:
+                self._notes.append(why)
+            profiler_session.export_session(session)
+            files = sorted(self._folder.glob("**/*.xplane.pb"))
+            if files:
+                self._trace = files[0].read_bytes()
+            else:
+                self._notes.append("TensorFlow wrote no trace for this cell")
+            return True
+
+    def abandon(self) -> None:
+        """Switch everything off, wherever recording stands; what was recorded is lost."""
+        with held_back():
+            self._release()
+
+    def _release(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            profiler_session.drop_session(session)
+        self._cleanup.close()
+        with Recorder._lock:
+            if Recorder._active is self:
+                Recorder._active = None
+
+    # These are methods, so that whoever may still ask keeps self._kept, the functions, alive.
+
+    def _function_def(self, name: str) -> Any:
+        return self._sessions.function_def(name) or definitions.function_def(name)
+
+    def _function_stacks(self, name: str) -> Any:
+        return self._sessions.stacks(name) or definitions.function_stacks(name)
+
+    def _model(self, functions: Collection[str]) -> Model:
+        model = Model()
+        watch = self._watch
+        if watch.read or watch.layers or any(name.startswith("__") for name in functions):
+            model = find_model(functions, watch.read, watch.layers)
+        return self._sessions.add_variables(model)
+
+
+def _refusal(running: str) -> str:
+    return (
+        f"{running} is already profiling, and TensorFlow has room for one profiler at a time; "
+        "stop it and run the cell again. This code was not run."
+    )

@@ -1,0 +1,37 @@
+"""Number the distinct values of a column without sorting it."""
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.arrays import Rows
+
+
+def distinct(values: npt.NDArray[np.integer], width: int) -> tuple[Rows, Rows]:
+    """Give the distinct values, ascending, and which of them each is; all lie in range(width).
+
+    As `np.unique(values, return_inverse=True)`, but in linear time where the range is not wide.
+    """
+    if width > 16 * len(values) + 1024:
+        found, which = np.unique(values, return_inverse=True)
+        return found.astype(np.intp), which
+    there = np.zeros(width, dtype=bool)
+    there[values] = True
+    found = np.flatnonzero(there)
+    number = np.empty(width, dtype=np.intp)
+    number[found] = np.arange(len(found))
+    return found, number[values]
+
+
+def distinct_pairs(
+    first: npt.NDArray[np.integer], second: npt.NDArray[np.integer], width: int
+) -> tuple[Rows, Rows, Rows]:
+    """Give the distinct pairs, in order, and which of them each is; `second` is in range(width).
+
+    Each of both is numbered first: of numbers from wide ranges few are distinct.
+    """
+    low = int(first.min(initial=0))
+    firsts, of_first = distinct(first - low, int(first.max(initial=0)) - low + 1)
+    seconds, of_second = distinct(second, width)
+    pairs, which = distinct(of_first * len(seconds) + of_second, len(firsts) * len(seconds))
+    count = max(len(seconds), 1)
+    return firsts[pairs // count] + low, seconds[pairs % count], which

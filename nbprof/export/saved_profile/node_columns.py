@@ -1,0 +1,158 @@
+"""The tables of a Profile as what tfprof saves: the nodes."""
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbprof.arrays import Ints
+from nbprof.export.saved_profile.exec_columns import save_execs
+from nbprof.export.saved_profile.node_stacks import save_stacks
+from nbprof.protos.letters import letters
+from nbprof.protos.saved_profile import Labels, NumberMap, SavedProfile, TupleMap
+from nbprof.protos.texts import Texts
+
+if TYPE_CHECKING:
+    from nbprof._profile import Profile
+
+GPU = re.compile(r"gpu:\d+")
+DATA_FORMAT = b"data_format"
+SCALAR = "scalar"
+
+Dims = tuple[int, ...]
+
+
+def saved_profile(profile: "Profile") -> SavedProfile:
+    """Number the nodes as they stand, and describe each as tfprof does."""
+    nodes = profile.nodes
+    number = np.arange(len(nodes))
+    devices = [device.lower() for device in nodes["device"]]
+    shapes = [_dims(text) for text in nodes["shape"]]
+    inputs, outputs, output_shapes = _edges(profile)
+    has_code, traces, strings = save_stacks(profile)
+    return SavedProfile(
+        key=number,
+        id=number,
+        name=Texts.of(_distinct(nodes["name"].tolist())),
+        op=Texts.of(nodes["op_type"].tolist()),
+        canonical_device=Texts.of(devices),
+        host_device=Texts.of([GPU.sub("cpu:0", device) for device in devices]),
+        float_ops=_float_ops(profile),
+        inputs=inputs,
+        src_output_index=outputs,
+        shape=np.array([size for dims in shapes for size in dims], dtype=np.int64),
+        shape_owner=np.repeat(number, [len(dims) for dims in shapes]),
+        output_shapes=output_shapes,
+        op_types=_types(profile, devices),
+        attributes=_attributes(profile),
+        has_code=has_code,
+        traces=traces,
+        execs=save_execs(profile),
+        steps=profile.steps["step"].to_numpy(np.int64),
+        id_to_string=strings,
+        has_trace=profile.has_stacks and bool(has_code.any()),
+        miss_accelerator_stream=False,
+    )
+
+
+def _dims(text: str) -> Dims:
+    """Read a shape as the tables spell it; tfprof takes a scalar for one dimension of 1."""
+    if text == SCALAR:
+        return (1,)
+    return tuple(map(int, text.split("x"))) if text and text != "unknown" else ()
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Number the names that are taken: tfprof knows a node by its name."""
+    taken = set(names)
+    seen: set[str] = set()
+    found = []
+    for name in names:
+        new, number = name, 0
+        while new in seen or (number and new in taken):
+            number += 1
+            new = f"{name}_{number}"
+        seen.add(new)
+        found.append(new)
+    return found
+
+
+def _float_ops(profile: "Profile") -> Ints:
+    """Give the float operations of one run of each node: what is not known is 0, as in tfprof."""
+    if profile.recording.tfprof:
+        return profile.float_ops.to_numpy().astype(np.int64)
+    events, count = profile.events, len(profile.nodes)
+    node = events["node"].to_numpy()
+    known = np.nan_to_num(events["float_ops"].to_numpy(np.float64))
+    total = np.bincount(node, weights=known, minlength=count)
+    runs = np.bincount(node, weights=events["is_run"].to_numpy(), minlength=count)
+    return np.rint(total / np.maximum(runs, 1)).astype(np.int64)
+
+
+def _types(profile: "Profile", devices: list[str]) -> Labels:
+    columns = zip(profile.nodes["op_type"], devices, profile.types, strict=True)
+    lists = [
+        sorted({op_type, *types, *filter(None, (device,))}) for op_type, device, types in columns
+    ]
+    return _labels([[*map(letters, texts)] for texts in lists])
+
+
+def _attributes(profile: "Profile") -> Labels:
+    if "data_format" not in profile.nodes:
+        return _labels([[] for _ in range(len(profile.nodes))])
+    return _labels(
+        [[_attribute(text)] if text else [] for text in profile.nodes["data_format"]],
+    )
+
+
+def _attribute(text: str) -> bytes:
+    """Write the map entry of a data format, which has a few letters: all sizes take one byte."""
+    written = letters(text)[:100]
+    value = b"\x12" + bytes([len(written)]) + written
+    return b"\x0a" + bytes([len(DATA_FORMAT)]) + DATA_FORMAT + b"\x12" + bytes([len(value)]) + value
+
+
+def _labels(lists: list[list[bytes]]) -> Labels:
+    owner = np.repeat(np.arange(len(lists)), [len(texts) for texts in lists])
+    return Labels(owner, Texts.of([text for texts in lists for text in texts]))
+
+
+def _edges(profile: "Profile") -> tuple[NumberMap, NumberMap, TupleMap]:
+    """Give the inputs of known nodes, which output each is, and the shapes of these outputs.
+
+    The outputs of a node are numbered by the distinct shapes that its consumers see.
+    """
+    table = profile.inputs
+    known = table[table["source"] >= 0].sort_values(["node", "position"], kind="stable")
+    node, position, source = (
+        known[name].to_numpy(np.int64) for name in ("node", "position", "source")
+    )
+    outputs: dict[tuple[int, str], int] = {}
+    seen: dict[int, int] = {}
+    taken: dict[tuple[int, int], int] = {}
+    for consumer, producer, shape in zip(
+        node.tolist(), source.tolist(), known["shape"], strict=True
+    ):
+        if shape != "unknown":
+            if (producer, shape) not in outputs:
+                outputs[producer, shape] = seen.get(producer, 0)
+                seen[producer] = outputs[producer, shape] + 1
+            taken[consumer, producer] = outputs[producer, shape]
+    pairs = np.array(list(taken), dtype=np.int64).reshape(-1, 2)
+    return (
+        NumberMap(node, position, source),
+        NumberMap(pairs[:, 0], pairs[:, 1], np.array(list(taken.values()), dtype=np.int64)),
+        _output_shapes(outputs),
+    )
+
+
+def _output_shapes(outputs: dict[tuple[int, str], int]) -> TupleMap:
+    rows = sorted((producer, number, _dims(text)) for (producer, text), number in outputs.items())
+    length = np.array([len(dims) for *_, dims in rows], dtype=np.int64)
+    return TupleMap(
+        owner=np.array([producer for producer, *_ in rows], dtype=np.int64),
+        key=np.array([number for _, number, _ in rows], dtype=np.int64),
+        start=np.cumsum(length) - length,
+        length=length,
+        values=np.array([size for *_, dims in rows for size in dims], dtype=np.int64),
+    )

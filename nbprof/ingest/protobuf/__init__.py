@@ -1,0 +1,1 @@
+"""Read protobuf bytes of any message into numpy columns."""

@@ -1,0 +1,1 @@
+"""Read nbprof's own file back into a Profile."""

@@ -1,0 +1,194 @@
+"""The tables in nbprof's own file, read column by column; no Python object per number.
+
+All is read and checked when the file is loaded, so that whatever is wrong is said then. The frames
+are made later, when they are asked for: that takes longer, and a view looks at few of them.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from nbprof import file_format
+from nbprof.ingest.saved.manifest import decode, expect
+from nbprof.ingest.saved.zip_members import DamageError, Members
+from nbprof.schema import COUNTS, KINDS, NUMBERS, TEXT, TEXTS, TRUTH, WHOLE
+
+Described = dict[str, Any]
+"""What the catalogue says about a column."""
+MOST_ROWS = 1 << 40
+MOST_TEXT = 256 << 20
+"""How many bytes of text a column may repeat; one with more shares its texts instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredColumn:
+    """A column as it is stored, checked."""
+
+    dtype: str
+    numbers: npt.NDArray[Any]
+    """The column itself, perhaps narrower, or for each row the place of its value in `values`."""
+    values: npt.NDArray[np.object_] | None = None
+
+    def make(self) -> Any:
+        """Make the column of a frame."""
+        if self.values is None:
+            return self.numbers.astype(self.dtype)
+        if self.dtype == file_format.TEXT:
+            return _make_text(self.values, self.numbers)
+        return pd.Series(self.values[self.numbers], dtype=object)  # texts would become "str"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTable:
+    """A table as it is stored, checked."""
+
+    rows: int
+    columns: dict[str, StoredColumn]
+
+    def make(self) -> pd.DataFrame:
+        """Make the frame."""
+        made = {name: column.make() for name, column in self.columns.items()}
+        return pd.DataFrame(made, index=pd.RangeIndex(self.rows), copy=False)
+
+
+def read_tables(
+    members: Members, described: dict[str, Any], names: Iterable[str]
+) -> dict[str, StoredTable]:
+    """Read those of the tables that are there."""
+    wanted = {name: expect(described, name, dict, "tables") for name in names if name in described}
+    columns = {name: _columns(table, name) for name, table in wanted.items()}
+    claimed = sum(
+        wanted[name]["rows"] * file_format.item_bytes(column["dtype"])
+        for name, some in columns.items()
+        for column in some
+    )
+    if claimed > file_format.most_bytes(file_format.SMALL_TABLES, members.file_size):
+        raise DamageError(f"its tables claim {claimed:,} bytes, too many for a file of this size")
+    return {name: _read_table(members, wanted[name]["rows"], columns[name]) for name in wanted}
+
+
+def _columns(table: dict[str, Any], name: str) -> list[Described]:
+    """Check what is said about a table and its columns, as far as one can without reading."""
+    place = f"the table {name!r}"
+    if not 0 <= expect(table, "rows", int, place) <= MOST_ROWS:
+        raise DamageError(f"{place} should have 0 to {MOST_ROWS:,} rows")
+    columns = expect(table, "columns", list, place)
+    for number, column in enumerate(columns):
+        place = f"column {number} of the table {name!r}"
+        if not isinstance(column, dict):
+            raise DamageError(f"{place} should be described by an object")
+        for key in ("name", "member", "dtype", "stored"):
+            expect(column, key, str, place)
+        _check_dtypes(column, place)
+    names = {column["name"] for column in columns}
+    if len(names) < len(columns) or not all(map(file_format.is_name, names)):
+        raise DamageError(f"the columns of the table {name!r} should have different names")
+    return columns
+
+
+def _check_dtypes(column: Described, place: str) -> None:
+    dtype, stored = column["dtype"], column["stored"]
+    if dtype in (file_format.OBJECT, file_format.TEXT):
+        expect(column, "values", list, place)
+        fine = stored in file_format.CODES
+    else:
+        fine = (
+            {dtype, stored} <= set(file_format.NUMBERS)
+            and dtype.rstrip("0123456789") == stored.rstrip("0123456789")
+            and file_format.item_bytes(stored) <= file_format.item_bytes(dtype)
+        )
+    if not fine:
+        raise DamageError(f"{place} cannot be of dtype {dtype!r} and stored as {stored!r}")
+
+
+def _read_table(members: Members, rows: int, columns: list[Described]) -> StoredTable:
+    return StoredTable(
+        rows, {column["name"]: _read_column(members, rows, column) for column in columns}
+    )
+
+
+def _read_column(members: Members, rows: int, column: Described) -> StoredColumn:
+    dtype, member = column["dtype"], column["member"]
+    numbers = _read_numbers(members, rows, column["stored"], member)
+    if dtype in file_format.NUMBERS:
+        return StoredColumn(dtype, numbers)
+    encoded = column["values"]
+    if rows and numbers.max() >= len(encoded):
+        raise DamageError(f"{member} has a code beyond its {len(encoded):,} values")
+    values = np.empty(len(encoded), dtype=object)
+    for number, one in enumerate(encoded):
+        values[number] = decode(one)
+    if dtype == file_format.TEXT and not all(map(_is_text, values)):
+        raise DamageError(f"{member} should hold text only")
+    return StoredColumn(dtype, numbers, values)
+
+
+def _read_numbers(members: Members, rows: int, dtype: str, name: str) -> npt.NDArray[Any]:
+    header = file_format.npy_header(dtype, rows)
+    content = members.read(name, len(header) + rows * file_format.item_bytes(dtype))
+    if not content.startswith(header):
+        raise DamageError(f"{name} should be a .npy file of {rows:,} × {dtype}")
+    numbers = np.frombuffer(content, file_format.NUMBERS[dtype], offset=len(header))
+    if dtype == "bool" and rows and numbers.view(np.uint8).max() > 1:
+        raise DamageError(f"{name} should hold truth values, 0 or 1")
+    return numbers
+
+
+def check_kinds(tables: dict[str, StoredTable]) -> None:
+    """Refuse a column that holds another kind of value; without rows it may be of any."""
+    for name, table in tables.items():
+        for column, kind in KINDS[name].items():
+            stored = table.columns.get(column)
+            if stored is not None and table.rows and not HOLDS[kind](stored):
+                raise DamageError(f"{name}.{column} should hold {kind}")
+
+
+def _of_dtypes(kinds: str) -> Callable[[StoredColumn], bool]:
+    return lambda stored: stored.values is None and stored.numbers.dtype.kind in kinds
+
+
+def _of_objects(fits: Callable[[object], bool]) -> Callable[[StoredColumn], bool]:
+    return lambda stored: stored.values is not None and all(map(fits, stored.values))
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+
+
+HOLDS = {
+    WHOLE: _of_dtypes("iu"),
+    NUMBERS: _of_dtypes("iuf"),
+    TRUTH: _of_dtypes("b"),
+    COUNTS: _of_dtypes("biu"),
+    TEXT: _of_objects(lambda value: isinstance(value, str)),
+    TEXTS: _of_objects(_are_texts),
+}
+"""What tells whether a column holds a kind of value."""
+
+
+def _is_text(value: object) -> bool:
+    """Tell whether it may stand in a column of text: also what stands for none, None or NaN."""
+    return isinstance(value, str) or value is None or value != value
+
+
+def _make_text(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> Any:
+    """Give text the dtype that this pandas gives to text."""
+    dtype = pd.Series(["text"]).dtype
+    if getattr(dtype, "storage", "") == "pyarrow" and not _suits_arrow(values, codes):
+        dtype = pd.StringDtype("python", na_value=np.nan)
+    if not isinstance(dtype, pd.StringDtype):  # pandas before 3
+        return pd.Series(values[codes], dtype=object)
+    return pd.Series(values, dtype=dtype).array.take(codes)
+
+
+def _suits_arrow(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> bool:
+    """Tell whether Arrow can hold these texts: it has a copy for every row, and no surrogates."""
+    try:
+        sizes = [len(one.encode()) if isinstance(one, str) else 0 for one in values]
+    except UnicodeEncodeError:
+        return False
+    return int(np.array([*sizes, 0])[codes].sum()) <= MOST_TEXT

@@ -1,0 +1,52 @@
+"""Tell a saved profile from other files by its first bytes.
+
+An XSpace begins alike: with a message of a number and something with a length, there a name. So the
+first node is looked at field by field: a name does not happen to be made of a node's fields.
+"""
+
+from nbprof.ingest.protobuf.varints import LONGEST, first_varint
+from nbprof.ingest.protobuf.wire import LENGTH, VARINT
+from nbprof.protos import profile_fields as fields
+
+ENTRY = fields.PROFILE_NODES << 3 | LENGTH
+KEY, VALUE = fields.KEY << 3 | VARINT, fields.VALUE << 3 | LENGTH
+NODE = {
+    *(number << 3 | VARINT for number in (fields.NODE_FLOAT_OPS, fields.NODE_ID)),
+    *(
+        number << 3 | LENGTH
+        for number in range(fields.NODE_NAME, fields.NODE_OUTPUT_SHAPES + 1)
+        if number not in (fields.NODE_FLOAT_OPS, fields.NODE_ID)
+    ),
+}
+"""The tags of a node's fields."""
+
+
+def looks_like_saved_profile(head: bytes) -> bool:
+    """Tell whether a file that begins like this is a ProfileProto with at least one node."""
+    try:
+        tag, at = first_varint(head, 0)
+        size, at = first_varint(head, at)
+        end = at + size
+        if tag != ENTRY:
+            return False
+        tag, at = first_varint(head, at)
+        if tag == KEY:
+            _, at = first_varint(head, at)
+            tag, at = first_varint(head, at)
+        size, at = first_varint(head, at)
+        return tag == VALUE and size > 0 and at + size == end and _is_node(head, at, end)
+    except (IndexError, ValueError):
+        return False
+
+
+def _is_node(head: bytes, at: int, end: int) -> bool:
+    """Tell whether these bytes, as far as they are there, are fields of a node."""
+    is_whole = end <= len(head)
+    while at < (end if is_whole else len(head) - 2 * LONGEST):
+        tag, at = first_varint(head, at)
+        if tag not in NODE:
+            return False
+        number, at = first_varint(head, at)
+        if tag & 7 == LENGTH:
+            at += number
+    return at == end if is_whole else at <= end

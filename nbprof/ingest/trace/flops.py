@@ -1,0 +1,176 @@
+"""Float operations of a run, by TensorFlow's registered formulas on the shapes it ran with.
+
+An op without a formula counts 0, as in tfprof; one that has a formula but lacks a shape or an
+attribute is not known. Fused ops count as the ops they replaced.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import nan, prod
+
+from nbprof.ingest.trace.node_attributes import Attributes, MissingError, numbers
+from nbprof.op_types import FUSED, replaced_type
+
+Dims = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What an op ran with."""
+
+    inputs: Sequence[Dims | None]
+    output: Dims | None
+    attributes: Attributes
+    fused: Sequence[str] | None = None
+    """The types of the ops that were fused with the main one; None where that is not known."""
+
+    def dims(self, place: int) -> Dims:
+        """Give the shape of an input."""
+        shape = self.inputs[place] if place < len(self.inputs) else None
+        if shape is None:
+            raise MissingError
+        return shape
+
+    def size(self, place: int) -> int:
+        """Count the elements of an input."""
+        return prod(self.dims(place))
+
+    @property
+    def out(self) -> Dims:
+        """Give the shape of the output."""
+        if self.output is None:
+            raise MissingError
+        return self.output
+
+    @property
+    def out_size(self) -> int:
+        """Count the elements of the output."""
+        return prod(self.out)
+
+    def numbers(self, attribute: str) -> Sequence[int]:
+        """Give the numbers of an attribute."""
+        return numbers(self.attributes, attribute)
+
+
+Formula = Callable[[Run], int]
+
+_OF_SEVERAL = ("LayerNorm",)
+"""Ops of oneDNN that stand for others which count, but not alike everywhere."""
+
+
+def float_ops(op_type: str, run: Run) -> float:
+    """Count the float operations of one run, NaN where they cannot be known."""
+    op_type = replaced_type(op_type)
+    formula = FORMULAS.get(op_type)
+    if formula is None:
+        return nan if op_type.startswith(FUSED) or op_type in _OF_SEVERAL else 0.0
+    try:
+        return float(formula(run))
+    except (MissingError, IndexError, ZeroDivisionError):
+        return nan
+
+
+def _broadcast_size(run: Run) -> int:
+    """Count the output's elements; a result written over an input is not allocated anew."""
+    if run.output is not None:
+        return run.out_size
+    return prod(broadcast(run.dims(0), run.dims(1)))
+
+
+def broadcast(one: Dims, other: Dims) -> Dims:
+    """Give the shape of what two shapes make together, element by element."""
+    longer, shorter = sorted((one, other), key=len, reverse=True)
+    padded = (1,) * (len(longer) - len(shorter)) + shorter
+    return tuple(b if a == 1 else a for a, b in zip(longer, padded, strict=True))
+
+
+def _reduction(run: Run) -> int:
+    # A sum over no axis hands its input on.
+    over_nothing = run.output is None and len(run.inputs) > 1 and run.inputs[1] == (0,)
+    return 0 if over_nothing else run.size(0) - run.out_size
+
+
+def _matmul(run: Run) -> int:
+    # The contracted dimension, whichever side is transposed.
+    return 2 * run.size(0) // run.out[0] * run.out_size if run.out_size else 0
+
+
+def _batch_matmul(run: Run) -> int:
+    return 2 * run.dims(0)[-1] * run.out_size
+
+
+def _convolution(dimensions: int) -> Formula:
+    """Count a convolution: so many first dimensions of the kernel meet each output element."""
+    return lambda run: 2 * run.out_size * prod(run.dims(1)[:dimensions])
+
+
+def _with_others(formula: Formula, inputs: int = 2) -> Formula:
+    """Add what the ops count that were fused with the main one, which has so many inputs.
+
+    Where they are not known, one that has further inputs has a bias.
+    """
+
+    def whole(run: Run) -> int:
+        if run.fused is None:
+            return formula(run) + (run.out_size if len(run.inputs) > inputs else 0)
+        alone = Run((run.out, run.out), run.out, {})
+        return formula(run) + sum(FORMULAS[one](alone) for one in run.fused if one in FORMULAS)
+
+    return whole
+
+
+def _convolution_to_input(run: Run) -> int:
+    _, height, width, _ = run.numbers("strides")
+    return 2 * run.out_size * run.size(1) // (run.out[-1] * height * width)
+
+
+def _convolution_to_filter(run: Run) -> int:
+    _, height, width, _ = run.numbers("strides")
+    return 2 * run.out_size * run.size(0) // (run.dims(0)[-1] * height * width)
+
+
+def _convolution_to_filter_and_bias(run: Run) -> int:
+    return _convolution_to_filter(run) + run.size(2) - run.dims(2)[-1]
+
+
+FORMULAS: dict[str, Formula] = {
+    **dict.fromkeys(
+        (
+            *("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd", "Mean"),
+            *("Swish", "_FusedMish"),  # by the product that is the last part of each
+        ),
+        lambda run: run.size(0),
+    ),
+    "Rsqrt": lambda run: 2 * run.size(0),
+    "Softmax": lambda run: 5 * run.size(0),
+    "L2Loss": lambda run: 3 * run.size(0) - 1,
+    **dict.fromkeys(
+        (
+            *("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Pow", "Equal"),
+            *("NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual"),
+        ),
+        _broadcast_size,
+    ),
+    "SquaredDifference": lambda run: 2 * _broadcast_size(run),
+    "RsqrtGrad": lambda run: 4 * _broadcast_size(run),
+    **dict.fromkeys(("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), _reduction),
+    "AddN": lambda run: run.size(0) * (len(run.inputs) - 1),
+    "MatMul": _matmul,
+    "_FusedMatMul": _with_others(_matmul),
+    **dict.fromkeys(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), _batch_matmul),
+    "_FusedBatchMatMulV2": _with_others(_batch_matmul),
+    "Conv2D": _convolution(3),
+    "_FusedConv2D": _with_others(_convolution(3)),
+    "_PadWithConv2D": _convolution(3),
+    "_PadWithFusedConv2D": _with_others(_convolution(3), inputs=3),
+    "Conv3D": _convolution(4),
+    "_FusedConv3D": _with_others(_convolution(4)),
+    **dict.fromkeys(("DepthwiseConv2dNative", "Dilation2D"), _convolution(2)),
+    "_FusedDepthwiseConv2dNative": _with_others(_convolution(2)),
+    "Conv2DBackpropInput": _convolution_to_input,
+    "Conv2DBackpropFilter": _convolution_to_filter,
+    "_FusedConv2DBackpropFilter": _convolution_to_filter_and_bias,
+    **dict.fromkeys(("AvgPool", "MaxPool"), lambda run: prod(run.numbers("ksize")) * run.out_size),
+    "AvgPoolGrad": lambda run: 2 * prod(run.numbers("ksize")) * run.size(1),
+    "MaxPoolGrad": lambda run: (prod(run.numbers("ksize")) + 1) * run.size(1),
+}

@@ -1,0 +1,109 @@
+"""The events of a trace that say what ran, in order, each knowing which one it ran inside."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.arrays import NONE, Ints, Mask, Rows
+from nbprof.ingest.trace.event_kinds import TOLD, Kind
+from nbprof.ingest.trace.nesting import Nesting, sort_order
+from nbprof.ingest.xspace.stat_columns import StatsOf
+
+if TYPE_CHECKING:
+    from nbprof.ingest.xspace.xspace import XSpace
+
+
+NEVER = np.iinfo(np.int64).max
+"""The end of what does not end in the trace."""
+
+
+@dataclass(frozen=True, eq=False)
+class HostEvents:
+    """What ran on the host's threads, sorted for nesting; times in ps."""
+
+    space: "XSpace"
+    row: Rows
+    """The event's row in the XSpace."""
+    kind: npt.NDArray[np.int8]
+    line: npt.NDArray[np.int32]
+    start: Ints
+    duration: Ints
+    _marked: dict[tuple[Kind, ...], Mask] = field(default_factory=dict, repr=False)
+    _inside: dict[tuple[Kind, ...], Rows] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def end(self) -> Ints:
+        """When each event ended."""
+        return self.start + self.duration
+
+    @cached_property
+    def nesting(self) -> Nesting:
+        """Which event each one ran inside."""
+        return Nesting(self.line, self.start, self.end)
+
+    def of(self, *kinds: Kind) -> Mask:
+        """Mark the events of these kinds."""
+        if kinds not in self._marked:
+            marked = self.kind == kinds[0]
+            for kind in kinds[1:]:
+                marked |= self.kind == kind
+            marked.flags.writeable = False
+            self._marked[kinds] = marked
+        return self._marked[kinds]
+
+    def inside(self, marked: Mask, event: Rows | None = None) -> Rows:
+        """Find the innermost marked ancestor of each event, or of some; NONE without any."""
+        return self.nesting.nearest(marked, event)
+
+    def inside_of(self, *kinds: Kind, event: Rows | None = None) -> Rows:
+        """Find the innermost ancestor of these kinds of each event, or of some; NONE without."""
+        if kinds not in self._inside:
+            self._inside[kinds] = self.nesting.nearest_of_holders(self.of(*kinds))
+        return self.nesting.below(self._inside[kinds], event)
+
+    @cached_property
+    def _stats(self) -> StatsOf:
+        return StatsOf(self.space, self.row)
+
+    def number(self, stat: str, default: int = NONE) -> Ints:
+        """Give a numeric stat of each event, `default` where it has none."""
+        return self._stats.number(stat, default)
+
+    def text(self, stat: str) -> Rows:
+        """Give a text stat of each event as a row of `space.strings`, 0 where it has none."""
+        return self._stats.text(stat)
+
+    def around(self, line: npt.NDArray[np.int32], time: Ints) -> Rows:
+        """Find the innermost event that is open at each moment of a line, or NONE."""
+        found = np.full(len(line), NONE)
+        for number in np.unique(line).tolist():
+            here = np.flatnonzero(line == number)
+            first, end = np.searchsorted(self.line, (number, number + 1))
+            last = np.searchsorted(self.start[first:end], time[here], side="right") - 1
+            found[here] = np.where(last >= 0, first + last, NONE)
+        begun = np.flatnonzero(found != NONE)
+        found[begun] = self.nesting.open_at(found[begun], line[begun], time[begun])
+        return found
+
+
+def memory_events(space: "XSpace") -> Rows:
+    """Find the allocations and releases, which are moments in which nothing runs."""
+    return np.flatnonzero((space.kind == Kind.ALLOCATION) | (space.kind == Kind.DEALLOCATION))
+
+
+def read_host(space: "XSpace") -> HostEvents:
+    """Sort the events of the host, of which `WANTED` has left those that matter."""
+    kind = space.kind.copy()
+    for stat, told in TOLD.items():
+        event = space.stat(stat.decode()).event
+        kind[event[kind[event] != Kind.DEVICE]] = told
+    kind[memory_events(space)] = Kind.OTHER
+    row = np.flatnonzero((kind != Kind.OTHER) & (kind != Kind.DEVICE))
+    order = sort_order(space.line[row], space.start_ps[row], space.duration_ps[row])
+    row = row[order]
+    return HostEvents(
+        space, row, kind[row], space.line[row], space.start_ps[row], space.duration_ps[row]
+    )

@@ -1,0 +1,232 @@
+"""Op runs: which events are executions of ops, of which node, for how long.
+
+An op is charged for its own time only: what the ops it ran inside it took, and what it spent
+waiting for other threads, is taken off, so that a sum never counts a moment of a thread twice.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from nbprof.arrays import NONE, Ints, Mask, Rows
+from nbprof.capture.capture import session_group
+from nbprof.distinct_values import distinct_pairs
+from nbprof.ingest.trace import callers
+from nbprof.ingest.trace.event_kinds import Kind, split
+from nbprof.ingest.trace.node_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
+
+if TYPE_CHECKING:
+    from nbprof.ingest.trace.host_events import HostEvents
+    from nbprof.ingest.trace.steps import Steps
+
+
+_HLO_NUMBER = re.compile(r"([._]\d+)+$")
+
+ITERATOR = "Iterator::"
+
+XLA_CLUSTER = "XlaLaunch"
+"""The op type under which the run of a compiled function stands, besides its HLO ops."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Executions of ops, one entry each; times in ps."""
+
+    nodes: list[tuple[str, str, str]]
+    """(function it was run for, executed name, op type), each once."""
+    event: Rows
+    """The host event it was, NONE for work on an accelerator."""
+    node: Rows
+    """Which of `nodes` ran."""
+    step: Rows
+    line: npt.NDArray[np.int32]
+    start: Ints
+    duration: Ints
+    own: Ints
+    """The duration without what other ops or waits inside took."""
+    is_run: Mask
+    """False for further work of a run that is counted elsewhere."""
+    accelerator: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    """Which host events are op runs, and of what sort."""
+
+    eager: Rows
+    """The kernels of eager ops."""
+    dispatch: Rows
+    """In which eager dispatch each of them stands."""
+    executable: Rows
+    """The executions of compiled functions."""
+    launcher: Rows
+    """Which event launched each of them."""
+    is_op: Mask
+    waiting: Mask
+
+
+def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
+    """Read the op runs off the host's threads; `sessions` as `session_groups` gives them."""
+    marks = _mark(host)
+    event = np.flatnonzero(marks.is_op)
+    found = callers.find_callers(host, steps, event, sessions)
+    node, nodes = _distinct(host, *_identify(host, event, marks, found.function))
+    step = np.where(found.step != NONE, found.step, steps.step_of_event[event])
+    outside = np.flatnonzero(step == NONE)
+    step[outside] = steps.at(host.start[event[outside]])
+    return Runs(
+        nodes,
+        event,
+        node,
+        step,
+        host.line[event],
+        host.start[event],
+        host.duration[event],
+        _own_time(host, marks, event),
+        _counted(host, marks, event),
+        np.zeros(len(event), dtype=bool),
+    )
+
+
+def _mark(host: "HostEvents") -> _Marks:
+    kernel = np.flatnonzero(host.of(Kind.KERNEL))
+    dispatch = host.inside_of(Kind.EAGER, event=kernel)
+    kernel, dispatch = kernel[dispatch != NONE], dispatch[dispatch != NONE]
+    of_function = (host.number("is_func", 0) == 1)[dispatch]
+    eager, dispatch = kernel[~of_function], dispatch[~of_function]
+
+    executable = np.flatnonzero(host.of(Kind.EXECUTABLE))
+    launcher = host.inside_of(Kind.OP, Kind.COMPILED, event=executable)
+    executable, launcher = executable[launcher != NONE], launcher[launcher != NONE]
+    is_op = host.of(Kind.OP, Kind.THUNK, Kind.ITERATOR).copy()
+    # What launched a compiled function may have compiled it before: the execution is the run.
+    is_op[launcher] = False
+    is_op[eager] = is_op[executable] = True
+    waiting = host.of(Kind.WAIT, Kind.CAPTURED).copy()
+    waiting[kernel[of_function]] = True
+    return _Marks(eager, dispatch, executable, launcher, is_op, waiting)
+
+
+def _counted(host: "HostEvents", marks: _Marks, event: Rows) -> Mask:
+    """Tell runs from further work of a run: a collective's, or a second execution's."""
+    told = np.flatnonzero(host.of(Kind.OP) & (host.number("step_id") != NONE))
+    further = told[host.inside_of(Kind.PROCESS, event=told) == NONE]
+    _, first = np.unique(marks.launcher, return_index=True)
+    counted = np.ones(len(host.row), dtype=bool)
+    counted[further] = counted[np.delete(marks.executable, first)] = False
+    return counted[event]
+
+
+def _own_time(host: "HostEvents", marks: _Marks, event: Rows) -> Ints:
+    """Take off each op's time what ops and waits inside it took."""
+    charged = marks.is_op | marks.waiting
+    child = np.flatnonzero(charged)
+    above = host.inside(charged, child)
+    child, above = child[above != NONE], above[above != NONE]
+    covered = np.minimum(host.end[child], host.end[above]) - host.start[child]
+    taken = np.zeros(len(host.row), dtype=np.int64)
+    np.add.at(taken, above, covered)
+    # A compiled function hands its ops to a pool of threads and waits for all of them.
+    pooled = _Union(host, host.of(Kind.THUNK))
+    rows = marks.executable
+    taken[rows] = pooled.until(host.end[rows]) - pooled.until(host.start[rows])
+    own: Ints = np.maximum(host.duration[event] - taken[event], 0)
+    return own
+
+
+class _Union:
+    """The time that the marked events cover together, on all threads."""
+
+    def __init__(self, host: "HostEvents", marked: Mask) -> None:
+        order = np.argsort(host.start[marked], kind="stable")
+        start, end = host.start[marked][order], np.maximum.accumulate(host.end[marked][order])
+        new = np.append(True, start[1:] > end[:-1])[: len(start)]
+        self._start = start[new]
+        self._end = end[np.append(new[1:], True)[: len(start)]]
+        self._before = np.append(0, np.cumsum(self._end - self._start))
+
+    def until(self, time: Ints) -> Ints:
+        """Give how much is covered before each moment."""
+        place = np.searchsorted(self._start, time, side="right")
+        if not len(self._start):
+            return np.zeros(len(time), dtype=np.int64)
+        beyond = np.maximum(self._end[place - 1] - time, 0)
+        return np.where(place > 0, self._before[place] - beyond, 0)
+
+
+def _identify(
+    host: "HostEvents", event: Rows, marks: _Marks, function: Rows
+) -> tuple[Rows, npt.NDArray[np.int32]]:
+    """Give group and name of each op: both rows of `strings`, groups also those of `callers`."""
+    name, group = host.space.name[host.row[event]], function.copy()
+    eager, executable = (np.searchsorted(event, rows) for rows in (marks.eager, marks.executable))
+    name[eager] = host.text("eager_op")[marks.dispatch]
+    group[eager] = callers.NOWHERE
+    name[executable] = host.space.name[host.row[marks.launcher]]
+    group[executable[host.kind[marks.launcher] == Kind.COMPILED]] = callers.NOWHERE
+    kind = host.kind[event]
+    thunk = np.flatnonzero(kind == Kind.THUNK)
+    name[thunk] = host.text("hlo_op")[event[thunk]]
+    group[thunk] = host.text("hlo_module")[event[thunk]]
+    group[kind == Kind.ITERATOR] = callers.PIPELINE
+    return group, name
+
+
+def _distinct(
+    host: "HostEvents", group: Rows, name: npt.NDArray[np.int32]
+) -> tuple[Rows, list[tuple[str, str, str]]]:
+    """Number the distinct (group, name) pairs and spell them out."""
+    groups, names, node = distinct_pairs(group, name, len(host.space.strings))
+    strings = host.space.strings
+    functions = {group: _function_of(strings, group) for group in set(groups.tolist())}
+    pairs = zip(groups.tolist(), names.tolist(), strict=True)
+    spelled = [_spell(group > 0, functions[group], strings[name]) for group, name in pairs]
+    return node, spelled
+
+
+_GROUPS = {
+    callers.PIPELINE: INPUT_PIPELINE,
+    callers.UNKNOWN: NOT_KNOWN,
+}
+
+
+def _function_of(strings: list[bytes], group: int) -> str:
+    return _GROUPS.get(group) or _numbered(group) or _decode(strings[max(group, 0)])
+
+
+def _spell(in_function: bool, function: str, name: bytes) -> tuple[str, str, str]:
+    """Give function, node and op type; what XLA runs has a name that begins with its function."""
+    node, op_type = map(_decode, split(name))
+    if node:
+        return function, node, op_type
+    whole = _decode(name)
+    if whole.startswith(ITERATOR):
+        stages = whole.partition("#")[0].split("::")
+        return function, "/".join(stages), f"{ITERATOR}{stages[-1]}"
+    if in_function:
+        return function_of_module(function), f"/{whole}", hlo_type(whole)
+    compiled, _, again = whole.partition(":")
+    if again:
+        return function_of_module(compiled), "/", XLA_CLUSTER
+    return function, whole, whole
+
+
+def hlo_type(op: str) -> str:
+    """Give the op type of an HLO op: its name without the trailing number."""
+    return _HLO_NUMBER.sub("", op)
+
+
+def _numbered(group: int) -> str:
+    """Name a session's graph or a function of an input pipeline; an empty text for others."""
+    graph = callers.number_below(group, callers.SESSION)
+    if graph is not None:
+        return session_group(graph)
+    captured = callers.number_below(group, callers.CAPTURED)
+    return "" if captured is None else f"{INPUT_PIPELINE}:{captured}"
+
+
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "replace")

@@ -1,0 +1,89 @@
+"""How large the outputs of a run are of which no allocation tells.
+
+Such an op forwards a buffer, or its allocation was too small to be recorded. Then the shapes of its
+inputs and its attributes tell.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from math import nan, prod
+
+from nbprof.ingest.trace.dtypes import SIZES
+from nbprof.ingest.trace.flops import Dims, broadcast
+from nbprof.op_types import replaced_type
+
+Typed = tuple[int, Dims]
+"""The size of an element, and the dimensions."""
+Inputs = Sequence[Typed | None]
+
+_INPUT = re.compile(rb"(\w+)\[([\d,]*)\]")
+_NO_OUTPUT = re.compile(
+    r"Assign(Add|Sub)?VariableOp|Resource(Sparse)?(Apply|Scatter)\w+|DestroyResourceOp"
+    r"|_?Retval|_(Host)?Send|NoOp|Assert|ControlTrigger|Delete\w+|MakeIterator|.*Summary"
+)
+_SEVERAL_OUTPUTS = re.compile(r"_FusedConv2DBackpropFilter|_FusedBatchNormEx")
+_SIZES_FIRST = ("Conv2DBackpropInput",)
+"""Ops whose first input is none of their kind: it says how large the output is."""
+_PASSES_ON = re.compile(
+    r"Identity|Snapshot|Reshape|Squeeze|ExpandDims|Bitcast|StopGradient|PreventGradient|CheckNumerics"
+    r"|EnsureShape|Switch|Merge|Enter|Exit|NextIteration|LoopCond|(Placeholder)?WithDefault|DeepCopy"
+)
+_ELEMENTWISE = re.compile(
+    r"(Relu|Relu6|Elu|Selu|LeakyRelu|Softplus|Softsign|Sigmoid|Tanh|Sqrt|Rsqrt|Reciprocal|Inv)Grad|"
+    r"Add|AddV2|Sub|Mul|MulNoNan|Div|RealDiv|DivNoNan|FloorDiv|FloorMod|Maximum|Minimum|Pow|SquaredDifference"
+    r"|Relu|Relu6|Elu|Selu|LeakyRelu|Softplus|Softsign|Sigmoid|Tanh|Sqrt|Rsqrt|Square|Exp|Log|Log1p"
+    r"|Neg|Abs|Sign|Floor|Ceil|Round|Reciprocal|Inv|Erf|Sin|Cos|BiasAdd|BiasAddV1|Softmax|LogSoftmax|Select(V2)?"
+    r"|LogicalAnd|LogicalOr|LogicalNot|ClipByValue|Swish|_FusedMish"
+)
+
+
+def parse_typed(text: bytes) -> tuple[Typed | None, ...]:
+    """Read `(float[32,64];int32[])`; an input without a shape, such as a resource, is None."""
+    inner = text.removeprefix(b"(").removesuffix(b")")
+    return tuple(map(_typed, inner.split(b";"))) if inner else ()
+
+
+def _typed(text: bytes) -> Typed | None:
+    found = _INPUT.fullmatch(text)
+    size = SIZES.get(found[1].decode()) if found else None
+    if found is None or size is None:
+        return None
+    return size, tuple(map(int, filter(None, found[2].split(b","))))
+
+
+def output_bytes(
+    op_type: str, inputs: Inputs, shape_of: Callable[[Sequence[Dims | None]], Dims | None]
+) -> float:
+    """Give the bytes of the outputs of a run, NaN where that cannot be told.
+
+    `shape_of` gives the shape of the only output on such inputs, where that is known.
+    """
+    op_type = replaced_type(op_type)
+    if _NO_OUTPUT.fullmatch(op_type):
+        return 0.0
+    if not inputs or inputs[0] is None or _SEVERAL_OUTPUTS.fullmatch(op_type):
+        return nan
+    shape = shape_of([given and given[1] for given in inputs])
+    if shape is not None:
+        typed = inputs[1 if op_type in _SIZES_FIRST else 0]
+        return float(typed[0] * prod(shape)) if typed else nan
+    rule = next((rule for ops, rule in _RULES if ops.fullmatch(op_type)), None)
+    return rule([given for given in inputs if given is not None]) if rule else nan
+
+
+def _first(inputs: Sequence[Typed]) -> float:
+    size, dims = inputs[0]
+    return float(size * prod(dims))
+
+
+def _widest(inputs: Sequence[Typed]) -> float:
+    dims = inputs[0][1]
+    for _, more in inputs[1:]:
+        dims = broadcast(dims, more)
+    return float(inputs[-1][0] * prod(dims))
+
+
+_RULES: tuple[tuple[re.Pattern[str], Callable[[Sequence[Typed]], float]], ...] = (
+    (_PASSES_ON, _first),
+    (_ELEMENTWISE, _widest),
+)

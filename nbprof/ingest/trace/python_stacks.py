@@ -1,0 +1,131 @@
+"""Python stacks: where in the user's code a node was made or an eager op was run, and for what."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from os import sep
+from pathlib import Path
+from typing import Any
+
+from nbprof.capture.capture import LOSS, METRICS, OPTIMIZER, Frame, Stack
+from nbprof.ingest.trace.content_cache import Remembered
+
+RUNNERS = (f"{Path(__file__).parents[1]}{sep}", f"{sep}IPython{sep}core{sep}")
+"""Parts of the paths of files that run the user's code: a stack begins after them."""
+
+FRAMEWORKS = re.compile(
+    r"""[/\\](?:site|dist)-packages[/\\](?:tensorflow|keras|tf_keras|numpy)[/\\]
+    | [/\\]tensorflow[/\\]python[/\\] | [/\\]keras[/\\]src[/\\]  # where they are built or edited
+    | [/\\]lib[/\\]python3\.\d+[/\\](?!(?:site|dist)-packages[/\\])  # Python's own library
+    | ^<frozen\ """,
+    re.VERBOSE,
+)
+"""The paths of files whose frames are not the user's."""
+
+_LAYER_CALL = ("keras/src/layers/layer.py", "__call__")
+_PARTS = (
+    (METRICS, re.compile(r"/keras/src/metrics/")),
+    (OPTIMIZER, re.compile(r"/keras/src/optimizers/|/tensorflow/python/training/optimizer\.py")),
+    (LOSS, re.compile(r"/keras/src/losses/|/keras/src/trainers/compile_utils\.py")),
+)
+_TAPE = re.compile(r"/tensorflow/python/(eager/backprop|ops/gradients_util)\.py")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeStack:
+    """The stack that made a node, or several, frameworks included, and what it tells of them."""
+
+    frames: Stack
+
+    @cached_property
+    def of_user(self) -> Stack:
+        """The frames below what runs cells."""
+        return below_runners(self.frames)
+
+    @cached_property
+    def layer_calls(self) -> int:
+        """How many calls of Keras layers are in it."""
+        file, function = _LAYER_CALL
+        return sum(1 for path, _, name in self.frames if name == function and path.endswith(file))
+
+    @cached_property
+    def part(self) -> str:
+        """What part of the work it is for, an empty text where it does not say."""
+        first = min((_rank(path) for path, _, _ in self.frames), default=len(_PARTS))
+        return _PARTS[first][0] if first < len(_PARTS) else ""
+
+    @cached_property
+    def in_tape(self) -> bool:
+        """Whether a gradient was being made."""
+        return any(_is_tape(path) for path, _, _ in self.frames)
+
+
+@cache
+def _rank(path: str) -> int:
+    """Tell of which of the parts a file is: the first comes before the others."""
+    found = (place for place, (_, pattern) in enumerate(_PARTS) if pattern.search(path))
+    return next(found, len(_PARTS))
+
+
+@cache
+def _is_tape(path: str) -> bool:
+    return _TAPE.search(path) is not None
+
+
+_remembered = Remembered[dict[str, NodeStack]]()
+
+
+def read_stacks(info: Any) -> dict[str, NodeStack]:
+    """Read a GraphDebugInfo: the stack of each node of a function, by the node's name."""
+    # TensorFlow puts what it says into another order each time.
+    return _remembered.of(info.SerializeToString(deterministic=True), lambda: _read_stacks(info))
+
+
+def _read_stacks(info: Any) -> dict[str, NodeStack]:
+    files = list(info.files)
+    frames: dict[int, Frame] = {
+        # AutoGraph leaves lambdas nameless.
+        key: (_at(files, frame.file_index), frame.line, frame.func or "<lambda>")
+        for key, frame in info.frames_by_id.items()
+    }
+    stacks = {
+        key: NodeStack(tuple(frames[number] for number in trace.frame_id if number in frames))
+        for key, trace in info.traces_by_id.items()
+    }
+    return {
+        name.removesuffix("@"): stacks[trace]
+        for name, trace in info.name_to_trace_id.items()
+        if trace in stacks
+    }
+
+
+def _at(files: list[str], number: int) -> str:
+    return files[number] if 0 <= number < len(files) else ""
+
+
+def below_runners(stack: Iterable[Frame]) -> Stack:
+    """Keep the frames below what runs cells."""
+    kept: list[Frame] = []
+    for frame in stack:
+        if _is_runner(frame[0]):
+            kept.clear()
+        else:
+            kept.append(frame)
+    return tuple(kept)
+
+
+def in_cells(stack: Stack, cells: Mapping[str, str]) -> Stack:
+    """Give the frames in cells the cell's name for a file."""
+    return tuple((cells.get(file, file), line, function) for file, line, function in stack)
+
+
+@cache
+def _is_runner(file: str) -> bool:
+    return any(part in file for part in RUNNERS)
+
+
+@cache
+def is_framework(file: str) -> bool:
+    """Tell whether a file is of a library that works for the user's code."""
+    return FRAMEWORKS.search(file) is not None

@@ -1,0 +1,195 @@
+"""A trace that was written to a file: only what is in it is known of the program."""
+
+import re
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nbprof._profile import Profile
+from nbprof.arrays import NONE
+from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture
+from nbprof.ingest.protobuf.wire import LENGTH, Buffer
+from nbprof.ingest.trace import hlo_modules
+from nbprof.ingest.trace.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR
+from nbprof.ingest.trace.devices import CPU
+from nbprof.ingest.trace.event_kinds import WANTED, Kind
+from nbprof.ingest.trace.host_events import HostEvents, read_host
+from nbprof.ingest.trace.pipeline import Clock, make_profile, profile_start_ns
+from nbprof.ingest.trace.tables import MEMORY
+from nbprof.ingest.trace.tpu_ops import has_tpu
+from nbprof.ingest.trace.walltime import line_of_cell
+from nbprof.ingest.xspace.xspace import XSpace, read_space
+from nbprof.progress import Done, no_matter
+
+ALLOCATION = b"MemoryAllocation"
+
+NO_MEMORY = "no allocations in this trace: memory was not recorded"
+LOWER_BOUNDS = (
+    "run counts are lower bounds: TensorFlow leaves ops out of its traces that are cheap once they "
+    "are warm; %%tfprof records every run"
+)
+NO_PYTHON = "no thread of Python is in this trace: profile.summary() cannot tell where time went"
+NOT_KNOWN = "not known"
+
+SPACE_ERROR, SPACE_WARNING = 2 << 3 | LENGTH, 3 << 3 | LENGTH
+MOST, LONGEST = 3, 300
+
+OF_TENSORFLOW = (Kind.OP, Kind.EAGER, Kind.FUNCTION_RUN, Kind.SESSION_RUN, Kind.CALL)
+OF_PYTHON = (Kind.CALL, Kind.EAGER, Kind.SESSION_RUN, Kind.BLOCK, Kind.BUILDING)
+"""What Python's own thread does."""
+OF_HOST = ("threads", "allocations", "traces", "spent")
+"""The tables whose rows are of one host each."""
+_PYTHON = re.compile(r"(?i)python[\d.]*|main")
+
+
+def read_trace_file(trace: Buffer, host: str, done: Done = no_matter) -> Profile:
+    """Read a trace; `host` is the machine it was recorded on."""
+    with closing(trace):  # it may be large, and nothing more is asked of most
+        space = read_space(trace, WANTED, done)
+        said = _said(trace)
+        more = has_tpu(space) or hlo_modules.PLANE in space.plane_names
+        data = trace.data if more else b""
+    events = read_host(space)
+    line = _line_of_python(events)
+    times = _Times(space)
+    capture = Capture(
+        trace=data,
+        what=host,
+        how=_how(events),
+        start_ns=times.start_ns,
+        wall_ns=times.wall_ns,
+        cost_ns=0,
+        traced_ns=times.wall_ns,
+        has_memory=ALLOCATION in space.strings,
+        only_large=ONEDNN_ALLOCATOR in space.strings,
+        notes=(*_notes(events, line), *said),
+    )
+    profile = make_profile(events, capture, Clock(times.began_ns, line))
+    return _of_host(_without_cpu_memory(profile, space), host, times, line != NONE)
+
+
+class _Times:
+    """When a trace began and how long it is.
+
+    It says so itself, or else it lasts from its first to its last event. Its events count from its
+    beginning, or from 1970.
+    """
+
+    def __init__(self, space: XSpace) -> None:
+        since_1970 = space.origin_ns > 0
+        self.known_ns = profile_start_ns(space) or space.origin_ns
+        """When it began, by the clock of its machine; 0 where it does not say."""
+        self.began_ns = space.origin_ns if since_1970 else profile_start_ns(space)
+        stated = profile_start_ns(space)
+        first = int(space.start_ps.min()) // 1000 if len(space.start_ps) else 0
+        last = int((space.start_ps + space.duration_ps).max(initial=0)) // 1000
+        self.start_ns = stated or self.began_ns + first
+        stop = _plane_number(space, "profile_stop_time")
+        self.wall_ns = max(self.began_ns + last, stop if stated else 0, self.start_ns)
+        self.wall_ns -= self.start_ns
+        if since_1970 and not stated:
+            self.known_ns = self.start_ns
+
+
+def _plane_number(space: XSpace, name: str) -> int:
+    found = (stats.get(name) for stats in space.plane_stats)
+    return next((number for number in found if isinstance(number, int)), 0)
+
+
+def _line_of_python(events: HostEvents) -> int:
+    """Find the thread of the program: that of the marked cell, of the calls, or of that name."""
+    space = events.space
+    marked = line_of_cell(events)
+    if marked != NONE:
+        return marked
+    called = np.flatnonzero(events.of(*OF_PYTHON))
+    called = called[events.inside_of(Kind.PROCESS, event=called) == NONE]
+    time = np.bincount(
+        events.line[called], weights=events.duration[called], minlength=len(space.line_name)
+    )
+    if time.any():
+        return int(time.argmax())
+    named = [line for line, name in enumerate(space.line_name) if _PYTHON.fullmatch(name)]
+    count = np.bincount(space.line, minlength=len(space.line_name))
+    return max(named, key=lambda line: int(count[line]), default=NONE)
+
+
+def _how(events: HostEvents) -> str:
+    versions = (stats.get("jax_version") for stats in events.space.plane_stats)
+    version = next((text for text in versions if isinstance(text, bytes)), None)
+    if version is not None:
+        return f"JAX {version.decode(errors='replace')} trace"
+    return "TensorFlow trace" if events.of(*OF_TENSORFLOW).any() else "trace"
+
+
+def _notes(events: HostEvents, line: int) -> list[str]:
+    """Say what the trace lacks."""
+    strings = events.space.strings
+    notes = [] if ALLOCATION in strings else [NO_MEMORY]
+    if ONEDNN_ALLOCATOR in strings:
+        notes.append(ONLY_LARGE.format("%%tfprof"))
+    if events.of(Kind.OP).any() and CALLING_THREAD.encode() not in strings:
+        notes.append(LOWER_BOUNDS)
+    if line == NONE:
+        notes.append(NO_PYTHON)
+    return notes
+
+
+def _said(trace: Buffer) -> list[str]:
+    """Pass on what the profiler itself says of errors and of what it could not record."""
+    found = [
+        trace.data[begin : begin + size].decode(errors="replace")
+        for tag, size, begin in trace.fields(0, len(trace.data))
+        if tag in (SPACE_ERROR, SPACE_WARNING)
+    ]
+    lines = [" ".join(text.split())[:LONGEST] for text in dict.fromkeys(found)]
+    return [f"the profiler says: {line}" for line in lines[:MOST] if line]
+
+
+def _without_cpu_memory(profile: Profile, space: XSpace) -> Profile:
+    """Make the memory of ops unknown that only the CPU's allocator would have told."""
+    if CPU_ALLOCATOR in space.strings or ONEDNN_ALLOCATOR in space.strings:
+        return profile
+    made, events = profile.allocations, profile.events
+    if not len(made):
+        return profile
+    on_cpu = (profile.nodes["device"] == CPU).to_numpy()[events["node"].to_numpy()]
+    silent = on_cpu & (events["bytes"] == 0).to_numpy()
+    told = ", ".join(sorted(set(made["device"])))
+    return profile.with_values(
+        events=events.assign(**{name: events[name].mask(silent) for name in MEMORY}),
+        notes=(*profile.notes, f"the CPU's memory was not recorded, only that of {told}"),
+    )
+
+
+def _of_host(profile: Profile, host: str, times: _Times, has_python: bool) -> Profile:
+    """Say on which host all was, and make what a trace cannot know unknown."""
+    tables: dict[str, Any] = {name: partial(_with_host, profile, name, host) for name in OF_HOST}
+    if not has_python:
+        tables["spent"] = _with_host(profile, "spent", host).assign(category=NOT_KNOWN)
+    slowest = profile.steps.iloc[int(profile.steps["micros"].to_numpy().argmax())]
+    machine = {
+        "host": host,
+        "start_ns": times.known_ns,
+        "wall_ns": times.wall_ns,
+        "slowest_step": int(slowest["step"]),
+        "slowest_step_micros": float(slowest["micros"]),
+    }
+    recording = replace(
+        profile.recording, has_stacks=bool(len(profile.frames)), has_definitions=False
+    )
+    return profile.with_values(
+        **tables,
+        nodes=profile.nodes.assign(params=np.nan),
+        machines=pd.DataFrame([machine]),
+        recording=recording,
+    )
+
+
+def _with_host(profile: Profile, name: str, host: str) -> pd.DataFrame:
+    table: pd.DataFrame = getattr(profile, name)
+    return table.assign(host=np.full(len(table), host, dtype=object))

@@ -1,0 +1,1 @@
+"""Read the bytes of a trace (an XSpace) into numpy columns."""

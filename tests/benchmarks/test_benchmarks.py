@@ -1,0 +1,46 @@
+"""The traces of the benchmarks are traces, and their page shows what they measure."""
+
+import importlib
+import re
+
+import pytest
+from support.paths import TOP
+
+import nbprof
+
+pytestmark = pytest.mark.tensorflow
+
+SMALL = TOP / "tests" / "data" / "traces" / "small.xplane.pb"
+COLUMNS = "bytes,peak_bytes,residual_bytes,micros,occurrence"
+
+
+@pytest.fixture
+def benchmark_module(monkeypatch):
+    monkeypatch.syspath_prepend(TOP / "tests" / "benchmarks")
+    return importlib.import_module
+
+
+def test_a_trace_repeated_has_everything_so_many_times(benchmark_module, tmp_path):
+    pytest.importorskip("tensorflow")
+    longer = tmp_path / "longer.xplane.pb"
+
+    longer.write_bytes(benchmark_module("traces").repeat(SMALL.read_bytes(), times=3))
+
+    once, thrice = nbprof.load(SMALL), nbprof.load(longer)
+    assert len(thrice.steps) == 3 * len(once.steps)
+    for of_once, of_thrice in (
+        (once.allocations["bytes"], thrice.allocations["bytes"]),
+        (once.allocations["end_ns"].dropna(), thrice.allocations["end_ns"].dropna()),
+    ):
+        assert len(of_thrice) == 3 * len(of_once)
+    ops = [profile.op(select=COLUMNS).frame.set_index("name") for profile in (once, thrice)]
+    for column in ("run_count", "micros", "bytes", "peak_bytes", "residual_bytes"):
+        assert ops[1][column].to_dict() == pytest.approx((3 * ops[0][column]).to_dict())
+
+
+def test_every_figure_on_the_page_is_one_that_is_measured(benchmark_module):
+    page = (TOP / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+
+    asked = re.findall(r"<!-- figures: (.+?) -->", page)
+
+    assert sorted(asked) == sorted(benchmark_module("report").FIGURES)

@@ -1,0 +1,553 @@
+"""Real TensorFlow, real traces: counts and times against values known without nbprof."""
+
+import gc
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+from support.captured import FORTY_EIGHT_MIB, batches, mlp, node_runs, profiled, runs
+
+import nbprof
+
+pytestmark = pytest.mark.tensorflow
+
+tf = pytest.importorskip("tensorflow")
+
+
+def test_seven_eager_matmuls_are_seven_runs():
+    x = tf.ones([16, 16])
+
+    profile = profiled(lambda: [tf.matmul(x, x) for _ in range(7)])
+
+    assert runs(profile) == {"MatMul": 7}
+
+
+def test_every_run_of_a_warm_function_is_counted_again_and_again():
+    @tf.function
+    def cheap(x):
+        product = tf.matmul(x, x)
+        return tf.reduce_sum((tf.maximum(product, x) - x) * product)
+
+    x = tf.ones([2, 2])
+    for _ in range(500):
+        cheap(x)
+
+    for _ in range(3):
+        counted = runs(profiled(lambda: [cheap(x) for _ in range(10)]))
+        assert [counted[op] for op in ("MatMul", "Maximum", "Sub", "Mul", "Sum")] == [10] * 5
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+def test_in_a_keras_fit_of_n_batches_the_training_ops_ran_n_times(warm):
+    model = mlp()
+    x, y = batches(12)
+    if warm:
+        model.fit(x, y, batch_size=32, epochs=20, verbose=0)
+
+    began = time.perf_counter()
+    profile = profiled(lambda: model.fit(x, y, batch_size=32, verbose=0))
+    wall_micros = (time.perf_counter() - began) * 1e6
+
+    training = {name: count for name, count in node_runs(profile).items() if "sequential" in name}
+    assert len(training) > 5
+    assert set(training.values()) == {12}
+    assert any(name.endswith("MatMul") for name in training)
+    assert len(profile.steps) == 12
+    spent = profile.op().frame["micros"].sum()
+    assert 0 < spent <= wall_micros * len(profile.threads)
+
+
+def test_the_nodes_of_a_keras_fit_are_named_without_the_calls_that_led_to_them():
+    model = mlp()
+
+    names = set(node_runs(profiled(lambda: model.fit(*batches(2), batch_size=32, verbose=0))))
+
+    assert any(name.startswith("sequential") and "dense" in name for name in names)
+    assert not any("PartitionedCall" in name for name in names)
+
+
+def test_predict_runs_each_batch_once():
+    model = mlp()
+    x, _ = batches(5)
+
+    profile = profiled(lambda: model.predict(x, batch_size=32, verbose=0))
+
+    counted = node_runs(profile)
+    assert {count for name, count in counted.items() if "dense" in name} == {5}
+
+
+def test_session_runs_are_counted_and_are_steps():
+    def body():
+        with tf.Graph().as_default():
+            x = tf.compat.v1.placeholder(tf.float32, [None, 4])
+            y = tf.nn.relu(tf.matmul(x, tf.ones([4, 3]), name="product"), name="positive")
+            with tf.compat.v1.Session() as session:
+                for _ in range(6):
+                    session.run(y, {x: np.ones((2, 4))})
+
+    profile = profiled(body)
+
+    counted = node_runs(profile)
+    assert counted["positive"] == 6
+    assert list(profile.steps["function"]) == ["Session.run"] * 6
+
+
+def test_a_cell_may_mix_all_modes():
+    @tf.function
+    def double(x):
+        return x * 2.0
+
+    model = mlp()
+    x, y = batches(3)
+
+    def body():
+        tf.math.erf(tf.ones([2]))
+        double(tf.ones([2]))
+        model.fit(x, y, batch_size=32, verbose=0)
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            session.run(tf.math.lgamma(tf.random.uniform([2])))
+
+    profile = profiled(body)
+
+    counted = runs(profile)
+    assert counted["Erf"] == 1
+    assert counted["Lgamma"] == 1
+    assert list(profile.steps["function"]) == [
+        *("double", "multi_step_on_iterator", "multi_step_on_iterator"),
+        *("multi_step_on_iterator", "Session.run"),
+    ]
+
+
+def test_loops_and_branches_are_counted_as_often_as_they_ran():
+    @tf.function
+    def looped(x):
+        for _ in tf.range(5):
+            x = tf.sin(x)
+        if tf.reduce_sum(x) > 100.0:
+            x = tf.cos(x)
+        return x
+
+    looped(tf.ones([2]))
+
+    counted = runs(profiled(lambda: looped(tf.ones([2]))))
+
+    assert counted["Sin"] == 5
+    assert "Cos" not in counted
+
+
+def test_functions_that_share_node_names_are_told_apart():
+    @tf.function
+    def first(x):
+        return tf.sin(x)
+
+    @tf.function
+    def second(x):
+        return tf.sin(x)
+
+    x = tf.ones([2])
+
+    counted = node_runs(profiled(lambda: (first(x), first(x), second(x))))
+
+    assert counted["first/Sin"] == 2
+    assert counted["second/Sin"] == 1
+
+
+def test_a_function_that_died_in_the_cell_keeps_its_names():
+    def body():
+        @tf.function
+        def inner(x):
+            return tf.sin(x, name="inside")
+
+        @tf.function
+        def outer(x):
+            return inner(x) + 1
+
+        outer(tf.ones([2]))
+
+    assert node_runs(profiled(body))["inside"] == 1
+
+
+def test_hlo_ops_of_a_compiled_function_stand_under_it():
+    @tf.function(jit_compile=True)
+    def compiled(x):
+        return tf.reduce_sum(tf.matmul(x, x) + 1)
+
+    x = tf.ones([64, 64])
+
+    profile = profiled(lambda: [compiled(x) for _ in range(3)])
+
+    below = {name: count for name, count in node_runs(profile).items() if "compiled/" in name}
+    assert below
+    assert set(below.values()) == {3}
+
+
+def test_op_time_of_a_large_matmul_is_nearly_the_wall_time_of_the_call():
+    x = tf.random.uniform([1500, 1500])
+    tf.matmul(x, x)
+
+    profile = profiled(lambda: tf.matmul(x, x))
+
+    spent = profile.op().frame["micros"][0] * 1000
+    assert 0.2 * profile.recording.wall_ns < spent <= profile.recording.wall_ns
+
+
+def test_waiting_for_a_slow_input_pipeline_is_not_op_time():
+    def slow(x):
+        time.sleep(0.05)
+        return x
+
+    data = tf.data.Dataset.range(4).map(
+        lambda x: tf.numpy_function(slow, [x], tf.int64, stateful=False)
+    )
+
+    frame = profiled(lambda: list(data)).op().frame.set_index("name")
+
+    assert frame.loc["PyFuncStateless", "micros"] >= 4 * 50_000
+    # All that would be there with the waiting; a busy machine makes both longer.
+    assert frame.loc["IteratorGetNext", "micros"] < 0.5 * frame.loc["PyFuncStateless", "micros"]
+
+
+def test_a_function_of_a_file_whose_name_is_no_text_is_shown_without_its_lines():
+    space = {"tf": tf}
+    exec(compile("def sine(x): return tf.sin(x)", "/tmp/\udcff.py", "exec"), space)
+    sine = tf.function(space["sine"], autograph=False)
+
+    profile = profiled(lambda: sine(tf.ones(3)))
+
+    assert node_runs(profile)["Sin"] == 1
+
+
+def test_threads_of_the_cell_are_seen():
+    x = tf.ones([8, 8])
+
+    def body():
+        workers = [threading.Thread(target=lambda: tf.matmul(x, x)) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    assert runs(profiled(body))["MatMul"] == 4
+
+
+def memory_of(profile, op_type):
+    frame = profile.op(select="bytes,peak_bytes,residual_bytes").frame.set_index("name")
+    return frame.loc[op_type, ["bytes", "peak_bytes", "residual_bytes"]].tolist()
+
+
+def test_an_eager_matmul_asks_for_its_product():
+    x = tf.ones([512, 512])
+
+    profile = profiled(lambda: tf.matmul(x, x))
+
+    assert memory_of(profile, "MatMul") == [512 * 512 * 4] * 3
+
+
+def test_memory_of_a_large_tensor_is_exact_whether_it_is_kept_or_reduced():
+    kept = []
+    shape = [FORTY_EIGHT_MIB // 4]
+    keep = tf.function(lambda: tf.random.uniform(shape))
+    reduce = tf.function(lambda: tf.reduce_sum(tf.random.uniform(shape)))
+    keep()
+    reduce()
+
+    keeping = profiled(lambda: kept.append(keep()))
+    reducing = profiled(lambda: kept.append(reduce()))
+
+    for profile in (keeping, reducing):
+        assert memory_of(profile, "RandomUniform") == [FORTY_EIGHT_MIB] * 3
+        assert profile.live_at_peak()["op_type"][0] == "RandomUniform"
+        assert profile.live_at_peak()["shape"][0] == f"[{shape[0]}]"
+    assert abs(keeping.memory()["live_bytes"].iloc[-1] - FORTY_EIGHT_MIB) < 1000
+    assert abs(reducing.memory()["live_bytes"].iloc[-1]) < 1000
+
+
+def test_where_the_allocator_switch_is_missing_memory_is_not_recorded(monkeypatch):
+    monkeypatch.setattr("nbprof.capture.compat.switches.allocator_statistics_on", lambda: None)
+
+    profile = profiled(lambda: tf.ones([2]))
+
+    assert profile.op().frame["bytes"].isna().all()
+    assert any("memory was not recorded" in note for note in profile.notes)
+
+
+def wait_for_the_end_of_the_trace():
+    """Wait until the thread that watches the limit has ended the trace."""
+    for watching in [one for one in threading.enumerate() if one.name == "nbprof budget"]:
+        watching.join(60)
+        assert not watching.is_alive()
+
+
+def test_a_limit_ends_the_trace_while_the_block_runs_on():
+    x = tf.ones([8, 8])
+    tf.matmul(x, x)
+
+    with nbprof.profile(limit=1) as run:
+        for _ in range(3):
+            tf.matmul(x, x)
+        wait_for_the_end_of_the_trace()
+        tf.sin(x)
+        time.sleep(0.3)
+
+    profile = run.profile
+    assert runs(profile) == {"MatMul": 3}
+    assert 0 < profile.recording.traced_ns < profile.recording.wall_ns
+    assert " traced · " in profile.headline
+    assert any("tracing ended by -limit 1" in note for note in profile.notes)
+
+
+def test_a_budget_of_events_ends_the_trace(monkeypatch):
+    monkeypatch.setattr("nbprof.capture.budget.MAX_EVENTS", 1000)
+    x = tf.ones([8, 8])
+
+    def body():
+        for _ in range(200):
+            tf.matmul(x, x)
+        wait_for_the_end_of_the_trace()
+        tf.sin(x)
+
+    profile = profiled(body)
+
+    assert runs(profile) == {"MatMul": 200}
+    assert any("tracing ended by about two million events" in note for note in profile.notes)
+
+
+def test_the_events_of_functions_count_in_the_budget(monkeypatch):
+    monkeypatch.setattr("nbprof.capture.budget.MAX_EVENTS", 500)
+    step = tf.function(lambda x: tf.matmul(x, x) + 1)
+    x = tf.ones([8, 8])
+    step(x)
+
+    def body():
+        for _ in range(100):
+            step(x)
+        wait_for_the_end_of_the_trace()
+        tf.sin(x)
+
+    assert "Sin" not in runs(profiled(body))
+
+
+def test_a_profiler_of_the_users_can_start_after_the_limit(tmp_path):
+    with nbprof.profile(limit=0.1):
+        wait_for_the_end_of_the_trace()
+        with tf.profiler.experimental.Profile(str(tmp_path)):
+            tf.ones([2])
+
+    assert list(tmp_path.glob("**/*.xplane.pb"))
+
+
+def test_a_light_trace_says_what_it_leaves_out():
+    x = tf.ones([8, 8])
+
+    with nbprof.profile(light=True) as run:
+        tf.matmul(x, x)
+
+    profile = run.profile
+    assert runs(profile)["MatMul"] == 1
+    assert profile.op().frame["bytes"].isna().all()
+    assert "trace, light" in profile.headline
+    assert any(note.startswith("-light: memory") for note in profile.notes)
+
+
+def test_what_watching_many_small_ops_took_is_said_and_light_does_not_watch():
+    x = tf.ones([2, 2])
+
+    def body(times=2000):
+        for _ in range(times):
+            tf.matmul(x, x)
+
+    with nbprof.profile(light=True) as run:
+        body()
+
+    said = [note for note in profiled(body).notes if "watching" in note]
+    assert len(said) == 1
+    assert "of the cell's time went into watching 2,000 calls into TensorFlow" in said[0]
+    assert not any("watching" in note for note in profiled(lambda: body(5)).notes)
+    assert not any("watching" in note for note in run.profile.notes)
+
+
+def test_mirrored_replicas_are_seen_to_the_end():
+    devices = tf.config.list_logical_devices("CPU")
+    strategy = tf.distribute.MirroredStrategy([device.name for device in devices])
+    with strategy.scope():
+        model = mlp()
+    x, y = batches(4)
+    model.fit(x, y, batch_size=32, verbose=0)
+
+    profile = profiled(lambda: model.fit(x, y, batch_size=32, verbose=0))
+
+    assert not any("gave way" in note for note in profile.notes)
+    assert len(profile.steps) == 4
+
+
+def test_functions_and_variables_of_the_block_are_not_kept_alive():
+    gone = []
+
+    def body():
+        variable = tf.Variable(1.0)
+        tf.function(lambda: variable + 1)()
+        gone.append(weakref.ref(variable))
+
+    with nbprof.profile() as run:
+        body()
+    gc.collect()
+
+    assert run.profile is not None
+    assert gone[0]() is None
+
+
+def test_a_fault_of_nbprof_does_not_replace_the_users_exception(monkeypatch):
+    def broken(_capture):
+        raise RuntimeError("our fault")
+
+    monkeypatch.setattr("nbprof.ingest.read", broken)
+
+    with (
+        pytest.warns(UserWarning, match="nbprof could not profile this block: our fault"),
+        pytest.raises(ZeroDivisionError),
+        nbprof.profile(),
+    ):
+        1 / 0  # noqa: B018
+
+
+def test_a_process_that_never_ran_eagerly_can_be_profiled():
+    script = (
+        "import tensorflow as tf, nbprof\n"
+        "tf.compat.v1.disable_eager_execution()\n"
+        "with nbprof.profile() as run:\n"
+        "    with tf.compat.v1.Session() as session:\n"
+        "        session.run(tf.compat.v1.random.uniform([4]) * 2)\n"
+        "print(run.profile.op())"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert "RandomUniform" in done.stdout, done.stderr[-2000:]
+
+
+def test_the_summary_adds_up_to_the_wall_time_and_names_what_took_it():
+    @tf.function
+    def slow_to_trace(x):
+        time.sleep(0.05)
+        return tf.matmul(x, x)
+
+    def slow(x):
+        time.sleep(0.02)
+        return x
+
+    x = tf.random.uniform([1000, 1000])
+    data = tf.data.Dataset.range(3).map(
+        lambda v: tf.numpy_function(slow, [v], tf.int64, stateful=False)
+    )
+
+    def body():
+        time.sleep(0.1)
+        slow_to_trace(x)
+        for _ in range(5):
+            tf.matmul(x, x)
+        list(data)
+
+    profile = profiled(body)
+
+    spent = profile.summary().set_index("category")["micros"]
+    wall = profile.summary().attrs["wall_micros"]
+    assert spent.sum() == pytest.approx(wall, abs=1000)
+    assert profile.summary()["percent"].sum() == pytest.approx(100, abs=1)
+    assert spent["Python"] >= 100_000
+    assert spent["tf.function tracing"] >= 50_000
+    assert spent["waiting for input"] >= 40_000
+    assert spent["ops"] > 0
+    assert spent["dispatch"] > 0
+
+
+def test_what_a_limit_cut_off_is_in_the_summary():
+    with nbprof.profile(limit=0.1) as run:
+        wait_for_the_end_of_the_trace()
+        time.sleep(0.01)
+
+    spent = run.profile.summary().set_index("category")["micros"]
+    assert 0 < spent["not traced"] < spent.sum()
+    assert spent.sum() == pytest.approx(run.profile.recording.wall_ns / 1000, abs=1000)
+
+
+def test_the_summary_of_a_keras_fit_adds_up_too():
+    model = mlp()
+    profile = profiled(lambda: model.fit(*batches(20), batch_size=32, verbose=0))
+
+    summary = profile.summary()
+    assert summary["micros"].sum() == pytest.approx(summary.attrs["wall_micros"], abs=1000)
+    assert {"Python", "ops", "dispatch", "tf.function tracing"} <= set(summary["category"])
+
+
+def test_a_profiler_started_by_a_thread_as_the_block_ends_takes_nothing_away(tmp_path):
+    with nbprof.profile() as run:
+        for _ in range(300):
+            tf.ones([1])
+        other = threading.Thread(target=lambda: tf.profiler.experimental.start(str(tmp_path)))
+        other.start()
+    other.join()
+    tf.profiler.experimental.stop()
+
+    assert runs(run.profile)["Fill"] == 300
+
+
+def test_without_a_temporary_folder_the_block_runs_unprofiled(monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
+    done = []
+
+    profile = profiled(lambda: done.append(tf.ones([2])))
+
+    assert done
+    assert any("no temporary folder" in note for note in profile.notes)
+
+
+def test_events_lie_within_the_cell():
+    x = tf.ones([8, 8])
+
+    profile = profiled(lambda: tf.matmul(x, x))
+
+    events = profile.events
+    assert events["start_ns"].min() >= 0
+    assert (events["start_ns"] + events["duration_ns"]).max() <= profile.recording.wall_ns + 50_000
+
+
+def test_an_exception_leaves_the_block_and_the_profile_shows_what_ran():
+    with pytest.raises(ZeroDivisionError), nbprof.profile() as run:  # noqa: PT012 the block is what is tested
+        tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
+        1 / 0  # noqa: B018
+
+    assert runs(run.profile)["MatMul"] == 1
+    assert nbprof.last() is run.profile
+
+
+def test_profiles_do_not_nest_and_the_outer_one_goes_on():
+    with nbprof.profile() as outer:
+        with pytest.raises(nbprof.NbprofError, match="nbprof is already profiling a with block"):
+            nbprof.profile().__enter__()
+        tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
+
+    assert runs(outer.profile)["MatMul"] == 1
+
+
+def test_a_plain_tensorflow_trace_works_after_a_profile(tmp_path):
+    profiled(lambda: tf.ones([2]))
+
+    tf.profiler.experimental.start(str(tmp_path))
+    tf.profiler.experimental.stop()
+
+    assert list(tmp_path.glob("**/*.xplane.pb"))
+
+
+def test_where_the_level_switch_is_missing_counts_are_called_lower_bounds(monkeypatch):
+    monkeypatch.setattr("nbprof.capture.compat.switches._trace_level", lambda: None)
+
+    profile = profiled(lambda: tf.ones([2]))
+
+    assert any("run counts and times are lower bounds" in note for note in profile.notes)
+    assert "every op run" not in profile.headline

@@ -1,0 +1,266 @@
+"""The timeline: lanes are as full as their threads were busy, and steps are marked."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgb
+from support.by_hand import profile
+from support.paths import DATA
+from support.plots_by_hand import (
+    CELL,
+    OTHER,
+    POOL,
+    STREAM,
+    assert_all_text_is_inside,
+    labels,
+    timed,
+    written,
+)
+from support.trace_files import host_trace
+
+import nbprof
+from nbprof.display.plots import lane_load, layout
+from nbprof.display.plots.colours import PALETTE
+from nbprof.display.plots.zoom import Range
+from nbprof.errors import NbprofError
+
+pytestmark = pytest.mark.usefixtures("figures_closed")
+
+
+def lanes(ax):
+    """Give the polygons of each op type, by its name."""
+    return {
+        found.get_label().removeprefix("_"): found
+        for found in ax.collections
+        if isinstance(found, PolyCollection) and found.get_label() != "_steps"
+    }
+
+
+def area(polygons):
+    """Add up the areas of polygons."""
+    return sum(
+        abs(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1])) / 2
+        for x, y in (path.vertices.T for path in polygons.get_paths())
+    )
+
+
+def test_a_lane_is_as_full_as_its_thread_was_busy_with_ops_of_a_type():
+    made = timed(
+        *(("MatMul", CELL, 0, 40_000), ("Relu", CELL, 50_000, 10_000)),
+        *(("MatMul", STREAM, 60_000, 30_000), ("While", POOL, 0, 80_000, 0.25)),
+    )
+
+    ax = made.plot_timeline()
+
+    areas = {name: area(polygons) / 0.8 for name, polygons in lanes(ax).items()}
+    assert areas == pytest.approx({"MatMul": 70, "While": 20, "Relu": 10})
+
+
+def test_the_area_of_a_type_is_its_time_in_the_op_view_but_for_what_is_cut():
+    made = nbprof.load(DATA / "traces" / "small.xplane.pb")
+
+    ax = made.plot_timeline()
+
+    micros = made.op().frame.set_index("name")["micros"]
+    drawn = {name: area(found) / 0.8 for name, found in lanes(ax).items() if name in micros}
+    assert len(drawn) == 6
+    assert all(drawn[name] <= micros[name] * (1 + 1e-6) for name in drawn)
+    # Outer ops of this trace over-fill two columns.
+    assert drawn == pytest.approx({name: micros[name] for name in drawn}, rel=0.02)
+
+
+def test_a_long_run_is_drawn_from_its_start_to_its_end():
+    ax = timed(("MatMul", CELL, 20_000, 40_000)).plot_timeline()
+
+    x = lanes(ax)["MatMul"].get_paths()[0].vertices[:, 0]
+    column = 100 / (2 * layout.size(ax)[0])
+    assert x.min() == pytest.approx(20, abs=column)
+    assert x.max() == pytest.approx(60, abs=column)
+
+
+def test_lanes_are_the_threads_that_ran_something_the_cells_first_and_devices_together():
+    times = [("MatMul", thread, 0, 9) for thread in (STREAM, POOL, CELL, OTHER)]
+
+    ax = timed(*times).plot_timeline()
+
+    assert labels(ax) == [
+        "1 step",
+        "CPU the cell's thread",
+        "CPU pool 1",
+        "CPU pool 2",
+        "GPU:0 stream",
+    ]
+
+
+def test_a_thread_that_ran_nothing_has_no_lane():
+    assert labels(timed(("MatMul", CELL, 0, 9)).plot_timeline()) == ["1 step", "the cell's thread"]
+
+
+def test_the_legend_has_the_types_with_the_most_time_and_how_many_others_there_are():
+    times = [(f"Type{row}", CELL, 1000 * row, 900 - row) for row in range(20)]
+
+    ax = timed(*times).plot_timeline()
+
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == [*(f"Type{row}" for row in range(6)), "14 other op types"]
+    colours = [to_rgb(patch.get_facecolor()) for patch in ax.get_legend().get_patches()]
+    assert colours[:6] == list(PALETTE[:6])
+
+
+def test_seven_types_are_all_named():
+    ax = timed(*((f"Type{row}", CELL, 1000 * row, 900) for row in range(7))).plot_timeline()
+
+    assert len(set(map(to_rgb, (found.get_facecolor()[0] for found in lanes(ax).values())))) == 7
+    assert "other" not in ax.get_legend().get_texts()[-1].get_text()
+
+
+def test_what_is_merged_is_said():
+    short = [("Relu", CELL, 10 * row, 5) for row in range(3000)]
+
+    ax = timed(*short, ("MatMul", CELL, 50_000, 40_000)).plot_timeline()
+
+    said = ax.get_legend().get_title().get_text().replace("\n", " ")
+    assert said.startswith("3,001 op runs, 3,000 of them under ")
+
+
+def test_many_runs_come_to_few_polygons():
+    random = np.random.default_rng(1)
+    count = 200_000
+    made = timed(("MatMul", CELL, 0, 9), ("Relu", POOL, 5, 9))
+    events = made.events.loc[np.arange(count) % 2].reset_index(drop=True)
+    events["start_ns"] = np.sort(random.integers(0, 99_000, count))
+    events["duration_ns"] = events["self_ns"] = 3
+
+    ax = made.with_values(events=events).plot_timeline()
+
+    columns = 2 * layout.size(ax)[0]
+    assert sum(len(found.get_paths()) for found in lanes(ax).values()) <= 2 * columns
+
+
+def test_another_range_is_drawn_anew_in_its_own_detail():
+    ax = timed(("MatMul", CELL, 0, 50_000), ("Relu", CELL, 50_010, 4)).plot_timeline()
+
+    ax.set_xlim(50, 50.02)
+
+    assert area(lanes(ax)["Relu"]) / 0.8 == pytest.approx(0.004)
+    assert ax.get_legend().get_title().get_text().startswith("2 op runs")
+    assert ax.get_xlabel() == "time (µs)"
+    assert len(lanes(ax)) == 2
+
+
+def test_a_label_of_the_users_stays_when_another_range_is_drawn():
+    ax = timed(("MatMul", CELL, 0, 50_000)).plot_timeline()
+
+    ax.set_xlabel("seconds since lift-off")
+    ax.set_xlim(0, 5)
+
+    assert ax.get_xlabel() == "seconds since lift-off"
+
+
+def test_steps_are_bars_with_their_numbers_and_lines_where_they_begin():
+    times = [(0, 20_000), (30_000, 20_000), (60_000, 30_000)]
+
+    ax = timed(("MatMul", CELL, 0, 9), steps=times).plot_timeline()
+
+    (marked,) = [found for found in ax.collections if found.get_label() == "_steps"]
+    spans = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in marked.get_paths()]
+    assert spans == [(0, 20), (30, 50), (60, 90)]
+    assert written(ax) == ["0", "1", "2"]
+    (lines,) = [found for found in ax.collections if found.get_label() == "_step starts"]
+    assert isinstance(lines, LineCollection)
+    assert [segment[0][0] for segment in lines.get_segments()] == [0, 30, 60]
+
+
+def test_steps_too_many_to_be_told_apart_are_one_strip():
+    ax = timed(
+        ("MatMul", CELL, 0, 9), steps=[(20 * row, 15) for row in range(5000)]
+    ).plot_timeline()
+
+    (marked,) = [found for found in ax.collections if found.get_label() == "_steps"]
+    assert len(marked.get_paths()) < 2000
+    assert not written(ax)
+    assert labels(ax)[0] == "5,000 steps"
+
+
+def test_runs_that_cross_never_fill_more_than_their_lane():
+    ax = timed(("A", STREAM, 0, 60_000), ("B", STREAM, 30_000, 60_000)).plot_timeline()
+
+    y = np.concatenate(
+        [path.vertices[:, 1] for found in lanes(ax).values() for path in found.get_paths()]
+    )
+    assert y.min() >= 0.1 - 1e-9
+    assert y.max() <= 0.9 + 1e-9
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 1), st.floats(0, 90), st.floats(0, 10)),
+        min_size=1,
+        max_size=30,
+    ),
+    st.integers(1, 50),
+)
+def test_what_is_filled_adds_up_wherever_runs_do_not_cross(described, columns):
+    lane, colour, start, lasts = map(np.array, zip(*described, strict=True))
+    share = np.full(len(lane), 1 / len(lane))  # so that no column is more than full
+    runs = lane_load.Runs(lane, colour, start, start + lasts, share)
+
+    filled = lane_load.fill(runs, 3, 2, Range(0.0, 100.0, columns))
+
+    for one in range(3):
+        for other in range(2):
+            of_both = (lane == one) & (colour == other)
+            expected = (lasts * share)[of_both].sum()
+            assert filled[one, other].sum() * 100 / columns == pytest.approx(expected, abs=1e-5)
+
+
+def test_tfprofs_inputs_begin_at_zero_and_have_a_lane_per_device_and_stream():
+    folder = DATA / "tfprof"
+    made = nbprof.load_tfprof(folder / "graph.pbtxt", [folder / "run_meta"])
+
+    ax = made.plot_timeline()
+
+    assert ax.get_xlim()[0] == 0
+    assert ax.get_xlim()[1] < 10_000
+    assert labels(ax)[1:] == ["gpu:0", "cpu:0", "gpu:0/stream:all"]
+
+
+def test_lanes_of_many_hosts_say_which(tmp_path):
+    for number in range(2):
+        (tmp_path / f"host{number}.xplane.pb").write_bytes(host_trace(0, start_ns=5_000_000))
+
+    ax = nbprof.load(tmp_path).plot_timeline()
+
+    assert {name.split()[0] for name in labels(ax)[1:]} == {"host0", "host1"}
+    assert_all_text_is_inside(ax)
+
+
+def test_of_hundreds_of_threads_the_busiest_have_lanes_and_the_others_are_said():
+    threads = pd.DataFrame(
+        {"name": "pool", "device": "/host:CPU", "is_cell": False}, index=range(300)
+    )
+
+    ax = timed(*(("Op", row, 0, 1000 - row) for row in range(300)), threads=threads).plot_timeline()
+
+    assert len(labels(ax)) == 41
+    assert "260 more lanes with" in ax.get_legend().get_title().get_text().replace("\n", " ")
+
+
+def test_a_profile_in_which_nothing_ran_has_no_timeline_and_says_why():
+    with pytest.raises(NbprofError, match="no timeline: no TensorFlow op ran in this cell"):
+        profile(notes=("no TensorFlow op ran in this cell",)).plot_timeline()
+
+
+def test_a_profile_of_sums_has_no_timeline_and_no_memory_over_time():
+    made = timed(("MatMul", CELL, 0, 9))
+    sums = made.with_values(recording=replace(made.recording, single_runs=False))
+
+    with pytest.raises(NbprofError, match="single runs"):
+        sums.plot_timeline()
+    with pytest.raises(NbprofError, match="not kept by engine='dask'"):
+        sums.plot_memory()

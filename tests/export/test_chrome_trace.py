@@ -1,0 +1,344 @@
+"""The timeline as a Chrome trace: rules of the format, lanes, flows, and no word made up."""
+
+import gzip
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.by_hand import ALLOCATION, node, profile
+from support.chrome_trace_rules import arrows, check, lane_names, ns, of_phase, slices
+
+from nbprof.errors import NbprofError
+from nbprof.export import chrome_trace
+
+NASTY = 'a"b\\c\n\x00\x1f</script><script>alert(1)</script>\u2028\ud800é😀%d%s'
+
+MAIN, POOL, STREAM, OTHER = range(4)
+THREADS = pd.DataFrame(
+    {
+        "name": ["pool", "python", "stream"],
+        "device": ["/host:CPU", "/host:CPU", "/device:GPU:0"],
+        "is_cell": [False, True, False],
+    }
+).loc[[1, 0, 2]]
+THREADS.index = range(3)
+
+
+def timed(made, *times, threads=THREADS, steps=None, **tables):
+    """Give each event of a profile its (thread, start, duration) in ns."""
+    events = made.events.copy()
+    columns = ["thread", "start_ns", "duration_ns"]
+    events[columns] = np.array(times, dtype=np.int64).reshape(-1, 3)
+    events["accelerator"] = events["thread"] == STREAM
+    steps = made.steps if steps is None else step_table(*steps)
+    return replace(made, events=events, threads=threads, steps=steps, **tables)
+
+
+def step_table(*times):
+    """Make steps of (start, duration) in ns."""
+    start, duration = np.array(times, dtype=float).T / 1e3
+    columns = {"start_micros": start, "micros": duration, "function": "train", "traced": False}
+    return pd.DataFrame({"step": range(len(times)), **columns})
+
+
+@pytest.fixture
+def exported(tmp_path):
+    def export(made):
+        path = tmp_path / "x.trace.json"
+        made.export(path)
+        return check(path.read_bytes())
+
+    return export
+
+
+def ops(trace):
+    return [event for event in of_phase(trace, "X") if event["cat"] != "step"]
+
+
+def test_an_op_run_is_a_slice_with_all_that_is_known_of_it(exported):
+    stack = (("In [1]", 3, "<module>"), ("/keras/layer.py", 9, "call"))
+    described = node(
+        "dense/MatMul",
+        "MatMul",
+        micros=12.345,
+        size=64,
+        stack=stack,
+        flops=100,
+        shapes=("2x3", "3x4"),
+        layer="dense",
+        backward=True,
+    )
+
+    (op,) = ops(exported(profile(described)))
+
+    assert (op["name"], op["cat"]) == ("dense/MatMul", "MatMul")
+    assert (ns(op["ts"]), ns(op["dur"]), ns(op["args"].pop("self_micros"))) == (0, 12345, 12345)
+    assert op["args"] == {
+        **{"op_type": "MatMul", "step": 0, "input_shapes": "2x3, 3x4", "layer": "dense"},
+        **{"bytes": 64, "peak_bytes": 64, "residual_bytes": 64, "float_ops": 100},
+        **{"backward": True, "line": "In [1]:3", "source": "line 3"},
+    }
+
+
+def test_what_is_not_known_is_left_out(exported):
+    made = profile(node("a", micros=1))
+    made.events[["bytes", "peak_bytes", "residual_bytes", "float_ops"]] = np.nan
+    made.events["layer"] = -1
+
+    (op,) = ops(exported(made))
+
+    assert set(op["args"]) == {"op_type", "step", "self_micros"}
+
+
+def test_further_work_of_a_run_says_so(exported):
+    trace = exported(profile(node("a", micros=2, accelerator_micros=1)))
+
+    assert [op["args"].get("is_run", True) for op in ops(trace)] == [True, False]
+
+
+def test_any_text_is_a_name(exported):
+    described = node(NASTY, NASTY, layer="x", shapes=(NASTY,), stack=((NASTY, 1, NASTY),))
+    made = profile(described, notes=(NASTY,))
+    threads, steps = (
+        table.assign(**{column: pd.Series([NASTY] * len(table), dtype=object)})
+        for table, column in ((made.threads, "name"), (made.steps, "function"))
+    )
+
+    trace = exported(replace(made, threads=threads, steps=steps))
+
+    (op,) = ops(trace)
+    assert (op["name"], op["cat"], op["args"]["input_shapes"]) == (NASTY, NASTY, NASTY)
+    assert op["args"]["line"] == f"{NASTY}:1"
+    assert trace["otherData"]["notes"] == [NASTY]
+    assert {name for _, name in lane_names(trace).values()} >= {f"{NASTY} (the cell's thread)"}
+
+
+def test_the_headline_and_the_notes_are_in_the_file(exported):
+    made = profile(node("a"), notes=("cheap ops are missing",))
+
+    about = exported(made)["otherData"]
+
+    assert about == {
+        "nbprof": made.headline,
+        "notes": ["cheap ops are missing"],
+        "cell_start_micros": 0,
+    }
+
+
+def test_each_device_is_a_process_and_the_cells_thread_comes_first(exported):
+    made = profile(node("a"), node("b"), node("c"))
+    # The threads of the profile stand in another order than they are shown in.
+    threads = THREADS.loc[[2, 1, 0]].reset_index(drop=True)
+
+    trace = exported(timed(made, (0, 5, 1), (1, 1, 1), (2, 2, 1), threads=threads))
+
+    assert list(lane_names(trace).items()) == [
+        ((1, 1), ("steps", "steps")),
+        ((2, 2), ("/host:CPU", "python (the cell's thread)")),
+        ((2, 4), ("/host:CPU", "pool")),
+        ((3, 3), ("/device:GPU:0", "stream")),
+    ]
+
+
+def test_a_profile_that_is_of_no_cell_has_lanes_too(exported):
+    threads = THREADS.drop(columns="is_cell")
+
+    trace = exported(timed(profile(node("a")), (MAIN, 0, 1), threads=threads))
+
+    assert ("/host:CPU", "python") in lane_names(trace).values()
+
+
+def test_a_step_says_its_function_and_whether_it_was_traced(exported):
+    made = profile(node("a"), steps=2)
+    steps = made.steps.assign(start_micros=[1.5, 4.0], micros=[2.0, 3.0], traced=[True, False])
+
+    trace = exported(replace(made, steps=steps))
+
+    found = [event for event in of_phase(trace, "X") if event["cat"] == "step"]
+    assert [(step["name"], step["args"]) for step in found] == [
+        ("train", {"step": 0, "traced": True}),
+        ("train", {"step": 1, "traced": False}),
+    ]
+    assert [(ns(step["ts"]), ns(step["dur"])) for step in found] == [(1500, 2000), (4000, 3000)]
+
+
+def test_steps_at_the_same_time_are_side_by_side(exported):
+    made = profile(node("a"))
+
+    trace = exported(timed(made, (MAIN, 0, 1), steps=[(0, 100), (10, 20), (50, 100), (100, 1)]))
+
+    found = [event for event in of_phase(trace, "X") if event["cat"] == "step"]
+    assert [step["tid"] for step in found] == [1, 3, 3, 1]
+
+
+def test_ops_that_cross_get_a_further_lane_and_keep_their_times(exported):
+    made = profile(*[node(name) for name in "abcd"])
+    times = [(MAIN, 0, 100), (MAIN, 50, 100), (MAIN, 60, 20), (MAIN, 200, 5)]
+
+    trace = exported(timed(made, *times))
+
+    names = lane_names(trace)
+    on = {op["name"]: names[op["pid"], op["tid"]][1] for op in ops(trace)}
+    own = "python (the cell's thread)"
+    assert on == {"a": own, "b": f"{own} (overlapping)", "c": own, "d": own}
+    assert [(ns(op["ts"]), ns(op["dur"])) for op in ops(trace)] == [time[1:] for time in times]
+
+
+def test_an_inner_op_that_outlasts_the_outer_by_rounding_stays_inside(exported):
+    made = profile(node("outer"), node("inner"))
+
+    trace = exported(timed(made, (MAIN, 0, 9), (MAIN, 1, 9)))
+
+    assert [(op["tid"], ns(op["dur"])) for op in ops(trace)] == [(2, 9), (2, 8)]
+
+
+def test_an_arrow_leads_from_a_step_to_its_first_op_on_each_other_thread(exported):
+    made = profile(
+        *[node(name, step=0) for name in "abc"], *[node(name, step=1) for name in "defg"]
+    )
+    times = [
+        *[(MAIN, 10, 5), (POOL, 30, 5), (POOL, 20, 5)],
+        *[(POOL, 90, 5), (POOL, 120, 5), (MAIN, 130, 5), (OTHER, 160, 5)],
+    ]
+
+    threads = THREADS.loc[[MAIN, POOL, STREAM, POOL]].reset_index(drop=True)
+
+    trace = exported(timed(made, *times, threads=threads, steps=[(0, 50), (100, 50)]))
+
+    led = [(begin["args"]["step"], end["name"]) for begin, end in arrows(trace)]
+    assert led == [(0, "c"), (1, "e")]  # d and g belong to step 1 but ran before and after it
+
+
+def test_an_arrow_leads_from_a_run_to_the_first_kernel_it_launched(exported):
+    made = profile(*[node(name) for name in ("a", "b", "a", "a", "a", "a", "b", "c")])
+    times = [
+        *[(MAIN, 10, 5), (MAIN, 20, 5), (MAIN, 30, 5)],
+        *[(STREAM, 15, 3), (STREAM, 18, 3), (STREAM, 40, 3)],
+        *[(STREAM, 5, 1), (STREAM, 70, 1)],  # before any run of b; c never ran on the host
+    ]
+
+    trace = exported(timed(made, *times))
+
+    launches = [(b, e) for b, e in arrows(trace) if b["cat"] != "step"]
+    led = [(b["name"], ns(b["ts"]), e["name"], ns(e["ts"])) for b, e in launches]
+    assert led == [("a", 10, "a", 15), ("a", 30, "a", 40)]
+
+
+def test_live_memory_is_a_counter_per_device(exported):
+    rows = [
+        (0, 0, "cpu", 1_000, 5_000.0, 100, "", "", ""),
+        (0, 0, "gpu", 2_000, np.nan, 7, "", "", ""),
+        (0, 0, "cpu", 5_000, np.nan, 1, "", "", ""),
+    ]
+    allocations = pd.DataFrame(rows, columns=ALLOCATION)
+
+    trace = exported(timed(profile(node("a")), (MAIN, 0, 1), allocations=allocations))
+
+    found = [(e["name"], ns(e["ts"]), e["args"]["bytes"]) for e in of_phase(trace, "C")]
+    assert found == [
+        ("live memory of cpu", 1_000, 100),
+        ("live memory of gpu", 2_000, 7),
+        ("live memory of cpu", 5_000, 101),  # a peak is kept, however short
+        ("live memory of cpu", 5_000, 1),
+    ]
+
+
+def test_what_began_before_the_cell_moves_the_zero_and_nothing_is_negative(exported):
+    trace = exported(timed(profile(node("a")), (MAIN, -1_500, 500)))
+
+    (op,) = ops(trace)
+    assert (op["ts"], op["dur"]) == (0, pytest.approx(0.5))
+    assert float(trace["otherData"]["cell_start_micros"]) == 1.5
+
+
+def test_a_profile_without_op_runs_is_a_valid_trace(exported):
+    trace = exported(profile())
+
+    assert ops(trace) == []
+    assert len(of_phase(trace, "X")) == 1
+
+
+def test_no_steps_and_no_ops_is_a_valid_trace(exported):
+    made = profile()
+
+    assert exported(replace(made, steps=made.steps.iloc[:0]))["traceEvents"] == []
+
+
+interval = st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12))
+
+
+@given(st.lists(interval, max_size=25))
+def test_any_times_give_slices_that_nest_and_none_is_lost(times):
+    made = timed(profile(*[node("a")] * len(times)), *times)
+    file = io.BytesIO()
+
+    chrome_trace.write(made, file)
+
+    trace = check(file.getvalue())
+    assert sorted(ns(op["ts"]) for op in ops(trace)) == sorted(start for _, start, _ in times)
+    drawn = sum(ns(op["dur"]) for op in ops(trace))
+    assert 0 <= sum(duration for _, _, duration in times) - drawn <= len(times)
+
+
+def test_the_compressed_file_holds_the_same(tmp_path):
+    made = profile(node("a", micros=3))
+
+    made.export(tmp_path / "x.trace.json")
+    made.export(str(tmp_path / "x.trace.json.gz"))
+    made.export(tmp_path / "y.trace.json.gz")
+
+    packed = (tmp_path / "x.trace.json.gz").read_bytes()
+    assert gzip.decompress(packed) == (tmp_path / "x.trace.json").read_bytes()
+    assert packed == (tmp_path / "y.trace.json.gz").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["x.json", "x", "x.trace.json.bz2", "x.pb"])
+def test_another_suffix_is_refused_with_what_there_is(tmp_path, name):
+    with pytest.raises(
+        NbprofError, match=r"\.trace\.json or \.trace\.json\.gz or \.pb\.gz or \.tfprof\.$"
+    ):
+        profile(node("a")).export(tmp_path / name)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(NbprofError, match=r"missing/x\.trace\.json cannot be written"):
+        profile(node("a")).export(tmp_path / "missing" / "x.trace.json")
+
+
+def test_a_failed_export_leaves_the_file_that_was_there(tmp_path):
+    path = tmp_path / "x.trace.json"
+    path.write_text("as it was")
+    broken = replace(profile(node("a")), nodes=None)
+
+    with pytest.raises(TypeError):
+        broken.export(path)
+
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["as it was"]
+
+
+def test_lines_are_events_so_that_other_tools_may_read_them_one_by_one(tmp_path):
+    path = tmp_path / "x.trace.json"
+    profile(node("a"), node("b")).export(path)
+
+    first, *lines, last = path.read_text(encoding="ascii").splitlines()
+
+    assert (first, last[:2]) == ('{"traceEvents":[', "],")
+    assert all(json.loads(line.rstrip(","))["ph"] for line in lines)
+
+
+def test_slices_of_one_lane_add_up_to_the_durations_of_its_thread(exported):
+    made = timed(
+        profile(*[node("a")] * 4), *[(MAIN, 0, 9), (MAIN, 1, 3), (POOL, 4, 5), (POOL, 9, 0)]
+    )
+
+    found = slices(exported(made))
+
+    sums = {lane: sum(end - start for start, end, _ in rows) for lane, rows in found.items()}
+    assert (sums[2, 2], sums[2, 3]) == (12, 5)

@@ -1,0 +1,772 @@
+"""A profile that is saved and loaded is the same profile; a bad file is one NbprofError."""
+
+import ast
+import dataclasses
+import io
+import json
+import pickle
+import random
+import re
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import by_hand
+from support.by_hand import node, variable
+from support.paths import DATA, TOP
+
+import nbprof
+from nbprof import NbprofError, file_format, schema
+from nbprof._profile import TABLES, Profile, Recording
+from nbprof.export.own_file import write_profile
+from nbprof.ingest.saved import read_profile, stored_tables
+from nbprof.schema import KINDS, POINTERS
+
+PAGE = TOP / "docs" / "own-file.md"
+VERSION_1 = DATA / "own_file" / "version_1.nbprof"
+"""A file that an nbprof wrote that knew no other version: it is never written again."""
+
+
+def odd_profile():
+    """A profile with two of everything and text that is hard to keep."""
+    made = by_hand.profile(
+        node("a/MatMul", "MatMul", 10, runs=3, size=64, shapes=("2x3", "\ud800"), layer="model/a"),
+        node("b/\0Ünï 😀", "Relu", 7.5, accelerator_micros=2, step=1, layer="model/b"),
+        node('c/"quoted"\\\n', "", stack=(("In [3]", 4, "<module>"),), flops=123, backward=True),
+        variables=[variable("a/kernel", "3x4", layer="model/a")],
+        notes=("memory was not recorded \udfff", ""),
+        steps=2,
+    )
+    made.events.loc[1, ["bytes", "peak_bytes"]] = np.nan
+    return made
+
+
+def saved(profile, path):
+    profile.save(path)
+    return nbprof.load(path)
+
+
+def as_bytes(profile):
+    file = io.BytesIO()
+    write_profile(profile, file)
+    return file.getvalue()
+
+
+def assert_same(one, other):
+    for field in dataclasses.fields(Profile):
+        value, came_back = getattr(one, field.name), getattr(other, field.name)
+        if field.name in TABLES:
+            assert_same_table(value, came_back)
+        else:
+            assert value == came_back
+
+
+def assert_same_table(one, other):
+    pd.testing.assert_series_equal(one.dtypes, other.dtypes)
+    objects = [name for name, dtype in one.dtypes.items() if dtype.name == "object"]
+    for column in objects:  # pandas finds (nan,) unequal to (nan,), and 1 equal to True
+        assert repr(list(one[column])) == repr(list(other[column]))
+    some = one.drop(columns=objects)
+    pd.testing.assert_frame_equal(some, other.drop(columns=objects), check_exact=True)
+
+
+def with_table(table):
+    """A profile with any columns in a table, besides the one that must be there."""
+    shapes = pd.Series([()] * len(table), dtype=object)
+    return dataclasses.replace(by_hand.profile(), shapes=table.assign(shapes=shapes))
+
+
+def rewritten(path, target, change=lambda catalogue: None, members=None):
+    """Copy a file with another catalogue, and other contents for some members (None: without)."""
+    members = members or {}
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            content = members.get(name, old.read(name))
+            if name == file_format.CATALOGUE and name not in members:
+                catalogue = json.loads(content)
+                content = json.dumps(change(catalogue) or catalogue).encode()
+            if content is not None:
+                new.writestr(name, content)
+    return target
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "odd.nbprof"
+    odd_profile().save(path)
+    return path
+
+
+def refusal(path):
+    """Load a file that must be refused; give the sentence."""
+    with pytest.raises(NbprofError) as caught:
+        nbprof.load(path)
+    sentence = str(caught.value)
+    assert str(path) in sentence
+    assert sentence.endswith(".")
+    return sentence
+
+
+def test_a_loaded_profile_has_the_same_tables_types_recording_and_notes(tmp_path):
+    profile = odd_profile()
+
+    assert_same(profile, saved(profile, tmp_path / "x.nbprof"))
+
+
+@pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
+def test_the_views_of_a_loaded_profile_are_those_of_the_saved_one(tmp_path, view):
+    profile = odd_profile()
+
+    loaded = saved(profile, tmp_path / "x.nbprof").view(view)
+    original = profile.view(view)
+    assert loaded.text == original.text
+    pd.testing.assert_frame_equal(loaded.frame, original.frame)
+
+
+def test_a_profile_without_a_row_can_be_saved(tmp_path):
+    profile = by_hand.profile()
+
+    assert_same(profile, saved(profile, tmp_path / "x.nbprof"))
+
+
+def test_every_field_of_a_profile_that_holds_a_frame_is_a_table():
+    profile = by_hand.profile()
+
+    frames = {
+        field.name
+        for field in dataclasses.fields(profile)
+        if isinstance(getattr(profile, field.name), pd.DataFrame)
+    }
+    assert frames == set(TABLES)
+
+
+def test_a_new_column_of_any_type_needs_no_change(tmp_path):
+    objects = [None, float("nan"), ("a", ("b", None), 1.5), ["list", ()], True, 1, 1.0, "1", -0.0]
+    table = pd.DataFrame(
+        {
+            **{name: np.arange(len(objects)).astype(name) for name in file_format.NUMBERS},
+            "objects": pd.Series(objects, dtype=object),
+            "text": pd.Series([*"abcabcab", None]),
+            "../no/name\0": 1,
+            "": [float("inf"), -float("inf"), *([float("nan")] * 7)],
+            "big": np.array([-(2**63), 2**63 - 1, *range(7)]),
+        }
+    )
+    profile = with_table(table)
+
+    loaded = saved(profile, tmp_path / "x.nbprof")
+
+    assert_same(profile, loaded)
+    assert [type(one) for one in loaded.shapes["objects"]] == [type(one) for one in objects]
+
+
+def test_a_loaded_profile_needs_its_file_no_more(file):
+    profile = nbprof.load(file)
+    file.write_bytes(b"overwritten")
+    file.unlink()
+
+    assert_same(odd_profile(), profile)
+
+
+def test_a_table_is_made_when_it_is_first_asked_for_and_stays(file, monkeypatch):
+    made = []
+    make = stored_tables.StoredTable.make
+    monkeypatch.setattr(stored_tables.StoredTable, "make", lambda it: made.append(it) or make(it))
+    profile = nbprof.load(file)
+
+    assert profile.nodes is profile.nodes
+    assert len(made) == 1
+    assert profile.with_values(nodes=profile.nodes[:1]).steps is profile.steps
+    assert len(made) == 2
+
+
+def test_a_loaded_table_may_be_changed_and_a_profile_pickled_before_its_tables_are_made(file):
+    profile = pickle.loads(pickle.dumps(nbprof.load(file)))
+
+    assert_same(odd_profile(), profile)
+    profile.events.loc[0, "self_ns"] = 7
+    profile.events["bytes"] *= 2
+    assert profile.events.loc[0, "self_ns"] == 7
+
+
+NUMBERS = st.sampled_from(sorted(file_format.NUMBERS))
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=8).filter(
+    lambda text: not re.search("[\ud800-\udbff][\udc00-\udfff]", text)
+)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
+OBJECTS = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=4)
+
+
+@st.composite
+def tables(draw):
+    rows = draw(st.integers(0, 12))
+    names = draw(st.lists(st.text(max_size=5), max_size=5, unique=True))
+    columns = {}
+    for name in names:
+        kind = draw(st.sampled_from(["numbers", "text", "objects"]))
+        if kind == "numbers":
+            dtype = np.dtype(draw(NUMBERS))
+            raw = draw(st.binary(min_size=rows * 8, max_size=rows * 8))
+            column = np.frombuffer(raw, np.int8 if dtype.kind == "b" else dtype)[:rows]
+            column = column > 0 if dtype.kind == "b" else column
+        else:
+            some = draw(
+                st.lists(TEXTS if kind == "text" else OBJECTS, min_size=rows, max_size=rows)
+            )
+            column = pd.Series(some, dtype=object)
+        columns[name] = column
+    return pd.DataFrame(columns, index=pd.RangeIndex(rows))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=tables(), notes=st.lists(TEXTS, max_size=3))
+def test_whatever_is_in_a_table_comes_back(tmp_path, table, notes):
+    profile = dataclasses.replace(with_table(table), notes=tuple(notes))
+
+    assert_same(profile, saved(profile, tmp_path / "x.nbprof"))
+
+
+def test_the_same_profile_gives_the_same_bytes():
+    assert as_bytes(odd_profile()) == as_bytes(odd_profile())
+
+
+def test_a_column_that_would_shrink_beyond_belief_can_still_be_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(file_format, "SMALL_TABLES", 0)
+    monkeypatch.setattr(file_format, "SMALL_CATALOGUE", 0)
+    profile = with_table(pd.DataFrame({"zeros": np.zeros(300_000)}))
+    notes = dataclasses.replace(by_hand.profile(), notes=("a" * 3_000_000,))
+
+    assert_same(profile, saved(profile, tmp_path / "zeros.nbprof"))
+    assert_same(notes, saved(notes, tmp_path / "notes.nbprof"))
+
+
+def test_a_million_events_take_little_room_and_hold_no_object_per_row(tmp_path):
+    rows = np.arange(1_000_000)
+    made = by_hand.profile(*(node(f"node_{number}") for number in range(300)))
+    events = made.events.iloc[rows % 300].reset_index(drop=True).assign(start_ns=rows * 1_234)
+    for name in ("bytes", "peak_bytes", "output_bytes"):
+        events[name] = (rows % 300) * 512.0
+    profile = dataclasses.replace(made, events=events)
+    path = tmp_path / "big.nbprof"
+    profile.save(path)
+
+    tracemalloc.start()
+    loaded = nbprof.load(path)
+    objects = sum(stat.count for stat in tracemalloc.take_snapshot().statistics("filename"))
+    tracemalloc.stop()
+
+    assert_same(profile, loaded)
+    assert objects < 50_000
+    assert path.stat().st_size < 10_000_000
+
+
+def test_saving_replaces_a_file_and_leaves_nothing_beside_it(tmp_path):
+    path = tmp_path / "x.nbprof"
+    path.write_bytes(b"older")
+
+    odd_profile().save(path)
+
+    assert [one.name for one in tmp_path.iterdir()] == ["x.nbprof"]
+    assert_same(odd_profile(), nbprof.load(str(path)))
+
+
+def test_a_save_that_fails_half_way_leaves_the_older_file(file, monkeypatch):
+    before = file.read_bytes()
+    profile = odd_profile()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nbprof.export.own_file._pays", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        profile.save(file)
+
+    assert file.read_bytes() == before
+    assert [one.name for one in file.parent.iterdir()] == [file.name]
+
+
+def test_a_place_that_cannot_be_written_is_said_in_a_sentence(tmp_path, file):
+    for path in (tmp_path / "none" / "x.nbprof", file / "x.nbprof", tmp_path):
+        with pytest.raises(NbprofError, match=re.escape(f"{path} cannot be written")):
+            odd_profile().save(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (pd.DataFrame({"a": [{}]}), r"profile.shapes\['a'\] cannot be saved: it has a dict"),
+        (pd.DataFrame({"a": pd.to_datetime([0])}), "no columns of datetime64"),
+        (pd.DataFrame({"a": [1]}, index=[7]), "its rows must be numbered from 0"),
+        (pd.DataFrame({0: [1]}), "its columns need names"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "its columns need names"),
+        (pd.DataFrame([[1]], columns=pd.Index(["\udfff"], dtype=object)), "its columns need names"),
+    ],
+)
+def test_what_the_file_cannot_hold_is_refused_when_saving(tmp_path, table, reason):
+    with pytest.raises(NbprofError, match=reason):
+        with_table(table).save(tmp_path / "x.nbprof")
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_newer_version_is_refused_in_a_sentence(file, tmp_path):
+    for version in (file_format.VERSION + 1, 99):
+        newer = rewritten(
+            file, tmp_path / "newer", lambda it, to=version: it.update(version=to, tables="else")
+        )
+
+        sentence = refusal(newer)
+        assert f"version {version} of the format and was written by a newer nbprof" in sentence
+        assert "update nbprof" in sentence
+
+
+def test_a_file_of_version_1_stays_readable(golden):
+    profile = nbprof.load(VERSION_1)
+
+    views = [
+        profile.view(name, select="bytes,micros,occurrence,params").text.partition("Profile:\n")[2]
+        for name in ("op", "scope", "graph", "code", "layer")
+    ]
+    golden.check("own_file_version_1.txt", "\n".join(views).replace("\0", "␀"))
+    assert profile.memory()["live_bytes"].tolist() == [64, 96, 64]
+    assert profile.live_at_peak()["op"].tolist()[0] == "a/MatMul"
+    assert profile.summary()["micros"].tolist() == [2500.0]
+    assert profile.notes == odd_profile().notes
+    assert profile.recording == odd_profile().recording
+
+
+def test_a_file_of_version_1_is_the_same_after_it_was_saved_again(tmp_path):
+    profile = nbprof.load(VERSION_1)
+
+    assert_same(profile, saved(profile, tmp_path / "again.nbprof"))
+
+
+def test_an_older_version_is_upgraded_step_by_step(file, monkeypatch):
+    def add_a_note(contents):
+        notes = {"notes": (*contents.fields["notes"], "upgraded")}
+        return dataclasses.replace(contents, fields=contents.fields | notes)
+
+    monkeypatch.setattr(read_profile, "VERSION", 4)
+    monkeypatch.setattr(read_profile, "UPGRADES", {2: add_a_note, 3: add_a_note})
+
+    assert nbprof.load(file).notes[-2:] == ("upgraded", "upgraded")
+
+
+def test_there_is_an_upgrade_from_every_older_version():
+    assert set(read_profile.UPGRADES) == set(range(1, file_format.VERSION))
+
+
+def test_what_a_later_nbprof_adds_is_ignored(file, tmp_path):
+    def add(catalogue):
+        catalogue["later"] = {}
+        catalogue["tables"]["later"] = "?"
+        catalogue["fields"]["later"] = [1]
+        catalogue["recording"]["later"] = 1
+        catalogue["tables"]["nodes"]["columns"][0]["later"] = 1
+
+    more = rewritten(file, tmp_path / "more", add)
+    with zipfile.ZipFile(more, "a") as archive:
+        archive.writestr("../../later.py", "raise SystemExit")
+
+    assert_same(odd_profile(), nbprof.load(more))
+
+
+def test_what_has_a_default_may_be_missing(file, tmp_path):
+    def remove(catalogue):
+        del catalogue["fields"]["notes"], catalogue["recording"]["traced_ns"]
+
+    loaded = nbprof.load(rewritten(file, tmp_path / "less", remove))
+
+    assert loaded.notes == ()
+    assert loaded.recording.traced_ns == 0
+
+
+def nodes(catalogue):
+    return catalogue["tables"]["nodes"]
+
+
+def column(catalogue, number=0):
+    return nodes(catalogue)["columns"][number]
+
+
+HOSTILE = {
+    "no table": (lambda it: it["tables"].pop("nodes"), "lacks the table 'nodes'"),
+    "no tables": (lambda it: it.pop("tables"), "an object under 'tables'"),
+    "no recording": (lambda it: it["recording"].pop("what"), "lacks the entry 'what'"),
+    "text as a time": (lambda it: it["recording"].update(wall_ns="1"), "'wall_ns'"),
+    "notes of numbers": (lambda it: it["fields"].update(notes=[1]), "'notes'"),
+    "notes that are text": (lambda it: it["fields"].update(notes="a"), "'notes'"),
+    "another format": (lambda it: it.update(format="else"), "nbprof.json should begin"),
+    "no object": (lambda it: [1], "nbprof.json should begin"),
+    "version 0": (lambda it: it.update(version=0), "the first was 1"),
+    "a version in words": (lambda it: it.update(version="1"), "a whole number under 'version'"),
+    "version true": (lambda it: it.update(version=True), "a whole number under 'version'"),
+    "too many rows": (lambda it: nodes(it).update(rows=2**39), "too many for a file"),
+    "far too many rows": (lambda it: nodes(it).update(rows=10**4000), "rows"),
+    "one row more": (lambda it: nodes(it).update(rows=nodes(it)["rows"] + 1), "nodes/name.npy"),
+    "negative rows": (lambda it: nodes(it).update(rows=-1), "rows"),
+    "columns in an object": (lambda it: nodes(it).update(columns={}), "'columns'"),
+    "a column in a text": (lambda it: nodes(it).update(columns=["name"]), "column 0"),
+    "a member elsewhere": (lambda it: column(it).update(member="/etc/passwd"), "missing"),
+    "a member of another table": (
+        lambda it: column(it).update(member="events/bytes.npy"),
+        "events/bytes.npy should have",
+    ),
+    "a name twice": (lambda it: column(it, 1).update(name="name"), "different names"),
+    "half a character": (lambda it: column(it, 1).update(name="\ud800"), "different names"),
+    "pickled objects": (lambda it: column(it).update(stored="object"), "stored as 'object'"),
+    "negative codes": (lambda it: column(it).update(stored="int8"), "stored as 'int8'"),
+    "numbers from text": (lambda it: column(it, 4).update(dtype="str"), "under 'values'"),
+    "floats as whole numbers": (lambda it: column(it, 4).update(dtype="int64"), "stored as"),
+    "a narrower type": (lambda it: column(it, 4).update(dtype="float32"), "stored as"),
+    "codes without a value": (lambda it: column(it).update(values=["a"]), "beyond its 1 values"),
+    "a tuple as text": (lambda it: column(it).update(dtype="str", values=[[]] * 9), "text only"),
+    "an unknown value": (lambda it: column(it).update(values=[{"py": "x"}] * 9), "unknown kind"),
+    "an unknown float": (lambda it: column(it).update(values=[{"float": []}] * 9), "unknown kind"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
+def test_a_catalogue_that_lies_is_refused(file, tmp_path, change, reason):
+    def changed(catalogue):
+        result = change(catalogue)
+        return result if isinstance(result, list) else None
+
+    assert reason in refusal(rewritten(file, tmp_path / "hostile", changed))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("nbprof.json", b"", "nbprof.json is not JSON"),
+        ("nbprof.json", b"[" * 100_000, "nbprof.json is not JSON"),
+        ("nbprof.json", b"\xff\xfe\x00", "nbprof.json is not JSON"),
+        ("nbprof.json", b" " * 50_000_000, "too many for a file of this size"),
+        ("nbprof.json", None, "'nbprof.json' is missing"),
+        ("events/node.npy", None, "'events/node.npy' is missing"),
+        ("events/node.npy", b"", "events/node.npy should have"),
+        ("events/node.npy", b" " * 50_000_000, "events/node.npy should have"),
+    ],
+)
+def test_a_member_that_is_not_what_it_should_be_is_named(file, tmp_path, name, content, reason):
+    assert reason in refusal(rewritten(file, tmp_path / "hostile", members={name: content}))
+
+
+OTHER_COLUMNS = {
+    "int64": lambda rows: np.arange(rows),
+    "NaN": lambda rows: np.full(rows, np.nan),
+    "bool": lambda rows: np.arange(rows) % 2 == 0,
+    "text": lambda rows: pd.Series(["some"] * rows),
+    "None": lambda rows: pd.Series([None] * rows, dtype=object),
+    "tuples": lambda rows: pd.Series([("some", "texts")] * rows, dtype=object),
+    "tuples of numbers": lambda rows: pd.Series([(1, 2)] * rows, dtype=object),
+}
+
+
+ONE = {
+    **{schema.WHOLE: 0, schema.NUMBERS: 1.0, schema.TRUTH: True},
+    **{schema.TEXT: "a", schema.TEXTS: ("a",)},
+}
+
+
+def full_profile():
+    """A profile in which every column that a view looks into, or that points, has a row."""
+    tables = ("inputs", "allocations", "values", "allocator", "traces")
+    rows = {
+        table: dict.fromkeys(POINTERS.get(table, ()), 0)
+        | {name: ONE[kind] for name, kind in KINDS[table].items()}
+        for table in tables
+    }
+    return dataclasses.replace(
+        odd_profile(), **{table: pd.DataFrame([row]) for table, row in rows.items()}
+    )
+
+
+@pytest.mark.parametrize("kind", OTHER_COLUMNS)
+def test_a_column_of_another_type_is_refused_or_harms_no_view(tmp_path, kind):
+    path, profile = tmp_path / "x.nbprof", full_profile()
+    refused = 0
+    for table in TABLES:
+        frame = getattr(profile, table)
+        for column in frame.columns if len(frame) else ():
+            other = frame.assign(**{column: OTHER_COLUMNS[kind](len(frame))})
+            dataclasses.replace(profile, **{table: other}).save(path)
+            try:
+                loaded = nbprof.load(path)
+            except NbprofError as error:
+                refused += f"{table}.{column} should hold " in str(error)
+                continue
+            loaded.summary(), loaded.live_at_peak()
+            for view in ("op", "layer") if table in ("nodes", "events", "layers") else ("code",):
+                assert loaded.view(view, select="bytes,micros,device").text
+    assert refused > 20
+
+
+SOURCES = ["traces/small.xplane.pb", "tfprof/profile", VERSION_1]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=str)
+def test_a_column_that_is_missing_is_named_or_harms_no_view(tmp_path, path):
+    file = tmp_path / "x.nbprof"
+    whole = nbprof.load(DATA / path)
+    sentences = {}
+    for table in TABLES:
+        for column in getattr(whole, table):
+            less = {table: getattr(whole, table).drop(columns=column)}
+            dataclasses.replace(whole, **less).save(file)
+            try:
+                loaded = nbprof.load(file)
+            except NbprofError as error:
+                sentences[f"{table}.{column}"] = str(error)
+                continue
+            loaded.summary(), loaded.live_at_peak(), loaded.advise(), loaded.hosts()
+            for view in ("op", "scope", "graph", "layer", *(["code"] if whole.has_stacks else [])):
+                assert loaded.view(view, select="bytes,micros,params,op_types").text
+    assert len(sentences) > 60
+    assert sentences.pop("steps.step")  # some events point there
+    for column, sentence in sentences.items():
+        assert sentence == f"{file} cannot be read as nbprof's own file: it lacks {column}."
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_log_of_fewer_nodes_than_there_are_is_refused(tmp_path, rows):
+    whole = nbprof.load(DATA / "tfprof" / "profile")
+    dataclasses.replace(whole, logged=whole.logged.head(rows)).save(tmp_path / "x.nbprof")
+
+    assert f"each of {len(whole.nodes)} nodes and has {rows}." in refusal(tmp_path / "x.nbprof")
+
+
+def test_a_log_that_is_missing_is_refused(tmp_path):
+    file = tmp_path / "x.nbprof"
+    nbprof.load(DATA / "tfprof" / "profile").save(file)
+
+    def without(catalogue):
+        del catalogue["tables"]["logged"]
+
+    assert "nodes and has 0." in refusal(rewritten(file, tmp_path / "y.nbprof", without))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=str)
+def test_of_every_column_it_is_known_what_it_holds(path):
+    profile = nbprof.load(DATA / path)
+
+    for table in TABLES:
+        assert set(getattr(profile, table)) <= {*KINDS[table], *POINTERS.get(table, ())}
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table in POINTERS for column in POINTERS[table]]
+)
+def test_a_number_that_points_nowhere_is_refused(tmp_path, table, column):
+    profile, pointer = full_profile(), POINTERS[table][column]
+    path = tmp_path / "x.nbprof"
+    assert_same(profile, saved(profile, path))
+    wrong = [10**6, 2**31 - 1, -2, *([] if pointer.optional else [-1])]
+    wrong += [0] if pointer.earlier else []  # row 0 inside itself
+
+    for number in wrong:
+        getattr(profile, table).loc[0, column] = number
+        profile.save(path)
+        assert f"{table}.{column} should hold" in refusal(path)
+    changed = getattr(profile, table).astype({column: float})
+    dataclasses.replace(profile, **{table: changed}).save(path)
+    assert f"{table}.{column} should hold whole numbers" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dataclasses.replace(
+            odd_profile(),
+            inputs=pd.DataFrame({"node": [0, 2], "position": 0, "source": [2, 1], "shape": ""}),
+        ),
+        lambda: nbprof.load(VERSION_1),
+        lambda: nbprof.load(DATA / "traces" / "small.xplane.pb"),
+    ],
+    ids=["odd", "version 1", "trace"],
+)
+def test_a_file_in_which_one_node_has_every_run_has_all_views(tmp_path, make):
+    profile = make()
+    profile.events["node"] = 0
+
+    loaded = saved(profile, tmp_path / "x.nbprof")
+
+    micros, params = profile.events["self_ns"].sum() / 1e3, profile.nodes["params"]
+    for select in ("micros", "micros,params"):
+        for view in ("scope", "graph", "layer", *(["code"] if profile.has_stacks else [])):
+            assert loaded.view(view, select=select).frame["total_micros"][0] == micros
+        assert loaded.op(select=select).frame["micros"].sum() == micros
+    of_layers = loaded.layer(select="params").frame["total_params"][0]
+    np.testing.assert_equal(of_layers, params.sum(min_count=1))
+
+
+def test_a_member_with_another_header_or_other_truths_is_refused(file, tmp_path):
+    with zipfile.ZipFile(file) as archive:
+        truths = archive.read("events/is_run.npy")
+    other = {"events/is_run.npy": truths.replace(b"|b1", b"|O1")}
+    two = {"events/is_run.npy": truths[:-1] + b"\2"}
+
+    assert "should be a .npy file" in refusal(rewritten(file, tmp_path / "a", members=other))
+    assert "0 or 1" in refusal(rewritten(file, tmp_path / "b", members=two))
+
+
+def test_a_value_nested_as_deep_as_json_allows_is_refused(file, tmp_path):
+    deep = '{"format": "nbprof", "version": 1, "tables": {}, "recording": {}, "fields": {"notes": '
+    content = f"{deep}{'[' * 900}{']' * 900}}}}}".encode()
+
+    assert "nbprof.json" in refusal(
+        rewritten(file, tmp_path / "deep", members={"nbprof.json": content})
+    )
+
+
+def test_other_methods_of_compression_are_refused(file, tmp_path):
+    path = tmp_path / "lzma"
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+
+    assert "stored or deflated" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty"),
+        (b"PK\x03\x04", "directory"),
+        (b"\x80\x04\x95pickle", "nbprof.load reads nbprof's own files"),
+        (b"name,micros\nMatMul,3\n", "nbprof.load reads nbprof's own files"),
+        (b"PK\x05\x06" + bytes(18), "nbprof.load reads nbprof's own files"),
+    ],
+)
+def test_a_foreign_file_is_refused_with_what_can_be_read(tmp_path, content, reason):
+    path = tmp_path / "x.nbprof"
+    path.write_bytes(content)
+
+    assert reason in refusal(path)
+
+
+def test_a_foreign_zip_a_folder_and_a_missing_file_are_refused(tmp_path):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+
+    assert "'nbprof.json' is missing" in refusal(path)
+    assert "no trace (*.xplane.pb) in this folder" in refusal(tmp_path)
+    assert "No such file" in refusal(tmp_path / "none")
+
+
+def test_the_name_of_a_file_does_not_matter_and_one_may_stand_in_a_list(file):
+    renamed = file.rename(file.with_name("profile.txt"))
+
+    assert_same(odd_profile(), nbprof.load([renamed]))
+    another = renamed.with_name("another")
+    another.write_bytes(renamed.read_bytes())
+    with pytest.raises(NbprofError, match="only traces can be loaded together"):
+        nbprof.load([renamed, another])
+    with pytest.raises(NbprofError, match="no engine 'other'"):
+        nbprof.load(renamed, engine="other")
+
+
+def loads_or_refuses(path, content):
+    """Give the profile with its tables made, or the sentence of the refusal."""
+    path.write_bytes(content)
+    try:
+        profile = nbprof.load(path)
+    except NbprofError as error:
+        return str(error)
+    for name in TABLES:  # what loading let pass, no table may fail over
+        assert isinstance(getattr(profile, name), pd.DataFrame)
+    return profile
+
+
+def test_a_file_cut_off_anywhere_is_refused(file):
+    content = file.read_bytes()
+    ends = sorted({*range(0, len(content), 7), *range(len(content) - 200, len(content))})
+
+    refusals = [loads_or_refuses(file, content[:end]) for end in ends]
+
+    assert len(ends) > 1000
+    assert all(str(file) in refusal for refusal in refusals)
+
+
+def test_a_damaged_file_gives_the_profile_or_a_refusal_and_nothing_else(file):
+    content = file.read_bytes()
+    chance = random.Random(4)
+    directory = content.index(b"PK\x01\x02")
+    profile = odd_profile()
+
+    for number in range(800):
+        damaged = bytearray(content)
+        start = directory if number % 2 else 0  # half of the damage is done to the directory
+        for _ in range(chance.choice((1, 1, 2, 10))):
+            place = chance.randrange(start, len(damaged))
+            damaged[place] = chance.choice((damaged[place] ^ 1 << chance.randrange(8), 0, 255))
+        result = loads_or_refuses(file, bytes(damaged))
+        if isinstance(result, str):
+            assert str(file) in result
+        else:
+            assert_same(profile, result)
+
+
+def test_a_damaged_catalogue_gives_a_profile_or_a_refusal(file, tmp_path):
+    with zipfile.ZipFile(file) as archive:
+        text = archive.read("nbprof.json")
+    chance = random.Random(5)
+    words = [b"null", b"-1", b"[]", b"{}", b'"x"', b"1e999", b"true", b"99999999999999999999"]
+
+    whole = re.findall(rb'"(?:[^"\\]|\\.)*"|[\w.+-]+|[^\w\s]', text)
+    for _ in range(500):
+        tokens = list(whole)
+        tokens[chance.randrange(len(tokens))] = chance.choice([*words, chance.choice(tokens)])
+        members = {"nbprof.json": b"".join(tokens)}
+        path = rewritten(file, tmp_path / "changed", members=members)
+        assert isinstance(loads_or_refuses(path, path.read_bytes()), str | Profile)
+
+
+def test_the_snippet_of_the_page_reads_any_table_without_nbprof(tmp_path):
+    profile = by_hand.profile(
+        node("a/MatMul", "MatMul", 10, runs=3, size=64, shapes=("2x3", "3x4"), layer="model/a"),
+        node("b/Ünï", "Relu", 7.5, accelerator_micros=2, stack=(("In [3]", 4, "<module>"),)),
+    )
+    profile.save(tmp_path / "fit.nbprof")
+    (snippet,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert [isinstance(one, ast.Import) for one in ast.parse(snippet).body] == [True, *[False] * 3]
+    program = "\n".join(
+        snippet.replace('"nodes"', f'"{name}"') + f"nodes.to_json('{name}.json')" for name in TABLES
+    )
+    check = "\nimport sys; assert 'nbprof' not in sys.modules"
+
+    subprocess.run([sys.executable, "-c", program + check], cwd=tmp_path, check=True)
+
+    for name in TABLES:
+        read = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
+        assert read == json.loads(getattr(profile, name).to_json())
+
+
+def test_the_page_describes_this_version():
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert f"## The format, version {file_format.VERSION}\n" in page
+    (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    with zipfile.ZipFile(io.BytesIO(as_bytes(odd_profile()))) as archive:
+        written = json.loads(archive.read("nbprof.json"))
+        assert archive.namelist()[0] == "nbprof.json"
+    described = json.loads(example)
+    assert list(described) == list(written)
+    assert set(described["recording"]) - {"…"} <= {
+        one.name for one in dataclasses.fields(Recording)
+    }
+    assert set(column(described)) == set(column(written))
+
+
+def test_a_header_is_the_one_that_numpy_writes():
+    for name, descr in file_format.NUMBERS.items():
+        file = io.BytesIO()
+        np.save(file, np.zeros(1234, dtype=descr))
+        assert file.getvalue()[:128] == file_format.npy_header(name, 1234)

@@ -1,0 +1,14 @@
+"""Compare what a user would see with a file a reviewer can read (`--update-golden` rewrites it)."""
+
+from support.paths import GOLDEN
+
+
+class Golden:
+    def __init__(self, update: bool):
+        self.update = update
+
+    def check(self, name: str, text: str) -> None:
+        file = GOLDEN / name
+        if self.update:
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8"), f"{name} differs: see --update-golden"

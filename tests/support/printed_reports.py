@@ -1,0 +1,51 @@
+"""Reports that tfprof printed once, some from documents that harmed them: `report("time_op")`."""
+
+import html
+import re
+
+from support.paths import DATA
+
+FOLDER = DATA / "printed"
+NAMES = sorted(file.stem for file in FOLDER.iterdir())
+
+TAGS = re.compile(r"</?(?:p|code)>")
+STAR, UNDERSCORE = re.compile(r"(?<=\.)</?em>"), re.compile(r"</?em>")
+
+
+def report(name):
+    """Give a report as tfprof printed it."""
+    (file,) = FOLDER.glob(f"{name}.*")
+    text = file.read_text(encoding="utf-8")
+    return {".txt": str, ".html": from_html, ".md": from_slide}[file.suffix](text)
+
+
+def from_html(text):
+    """Undo what Markdown made of it: emphasis between two stars or underscores, entities, tags."""
+    text = UNDERSCORE.sub("_", STAR.sub("*", TAGS.sub("", text)))
+    return html.unescape(text)
+
+
+def from_slide(text):
+    """Undo a table that was made of a slide: cells between bars, long rows broken in two."""
+    head, rows = text.split("Profile:")
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in rows.splitlines()
+        if line.startswith("| ")
+    ]
+    legend = " | ".join(cells[0]).replace("run defined", "run|defined")
+    pairs = zip(cells[1::2], cells[2::2], strict=True)
+    lines = [op_row(first[0], " ".join((*first[1:], *second))) for first, second in pairs]
+    return "\n".join([head + "Profile:", legend, *lines]) + "\n"
+
+
+def op_row(name, cells):
+    """Write a row with the spaces it had."""
+    *shared, counts = re.split(r",(?! ?[0-9.]+%\))", " ".join(cells.split()))
+    padded = [cell.strip().rjust(30) for cell in shared]
+    return name.ljust(25) + ", ".join([*padded, "|".join(counts.split()).rjust(10)])
+
+
+def table(text):
+    """Give a report from its legend on."""
+    return text.partition("Profile:\n")[2]

@@ -1,0 +1,169 @@
+"""Trace files made by hand: what hosts, GPUs and TPUs write, in miniature."""
+
+from support.xspace_bytes import Unsigned, event, line, plane, space
+
+US = 1_000_000  # ps
+DERIVED = 0xDEADBEEF
+"""From here on the profiler numbers the lines that it derives from others."""
+
+
+def span(name, start, duration, **stats):
+    """An event, times in µs."""
+    return event(name, start * US, duration * US, stats)
+
+
+def op(name, start, duration, **stats):
+    """One run of a graph node, times in µs."""
+    return event(name, start * US, duration * US, stats, display_name=name.rpartition(":")[2])
+
+
+def environment(start_ns, stop_ns):
+    return plane(
+        "Task Environment",
+        stats={"profile_start_time": Unsigned(start_ns), "profile_stop_time": Unsigned(stop_ns)},
+    )
+
+
+def step(number, start, duration, slower=0):
+    """The events of one training step: its block on Python's thread, its ops on another."""
+    call = [
+        span("train", start, duration, step_num=number),
+        span("EagerExecute", start + 1, duration - 2, eager_op="__inference_f_1", is_func=1),
+        span("FunctionRun", start + 2, 3, id=-number - 5),
+    ]
+    ops = [
+        span("ExecutorState::Process", start + 6, duration - 8, id=-number - 5),
+        op("dense/MatMul:MatMul", start + 7, 20 + slower),
+        op("dense/BiasAdd:BiasAdd", start + 30 + slower, 5),
+    ]
+    return call, ops
+
+
+def host_trace(slower=0, steps=3, start_ns=5_000_000, extra=()):
+    """The trace of a host of a training; `slower` is how much longer its products take, in µs."""
+    python, compute = [], []
+    for number in range(steps):
+        call, ops = step(number, 100 * number, 60 + slower, slower)
+        python += call
+        compute += ops
+    return space(
+        plane(
+            "/host:CPU", lines=[line(1, "python", 0, python), line(2, "tf_Compute/7", 0, compute)]
+        ),
+        *extra,
+        environment(start_ns, start_ns + 400_000),
+    )
+
+
+def gpu_trace():
+    """A step on a GPU with two streams: kernels, a copy, and the lines derived from them."""
+    launches = [
+        span("cuLaunchKernel", 8, 1, correlation_id=11),
+        span("cuLaunchKernel", 10, 1, correlation_id=12),
+        span("cuMemcpyHtoDAsync", 12, 1, correlation_id=13),
+        span("cuLaunchKernel", 70, 1, correlation_id=14),
+    ]
+    host = [
+        span("train", 0, 40, step_num=0),
+        span("ExecutorState::Process", 5, 30, id=7),
+        op("dense/MatMul:MatMul", 7, 5),
+        op("dense/Relu:Relu", 13, 2),
+        span("train", 60, 30, step_num=1),
+        span("ExecutorState::Process", 65, 20, id=8),
+        op("dense/MatMul:MatMul", 69, 5),
+    ]
+    matmul, relu = {"tf_op": "dense/MatMul:MatMul"}, {"tf_op": "dense/Relu:Relu"}
+    compute = [
+        span("volta_sgemm_128x64", 20, 30, correlation_id=11, **matmul),
+        span("splitKreduce_kernel", 50, 4, correlation_id=12, **matmul),
+        # Launched in step 0, but run when step 1 has begun.
+        span("relu_kernel", 61, 6, correlation_id=15, **relu),
+        span("volta_sgemm_128x64", 80, 30, correlation_id=14, **matmul),
+    ]
+    fused = {"hlo_op": "fusion.3", "hlo_module": "jit_f", "program_id": 5}
+    other = [
+        span("MemcpyH2D", 22, 9, correlation_id=13, memcpy_details="kind:pinned size:4096"),
+        span("fusion_3", 31, 2, **fused),
+        span("fusion_3", 33, 3, **fused),
+        span("fusion_3", 90, 3, **fused),
+    ]
+    launches.append(span("cuLaunchKernel", 14, 1, correlation_id=15))
+    derived = [
+        line(DERIVED + number, name, 0, [span("again", 20, 90, **matmul)])
+        for number, name in enumerate(
+            (
+                *("XLA Modules", "XLA Ops", "TensorFlow Ops", "TensorFlow Name Scope"),
+                *("Source code", "Framework Ops", "XLA TraceMe", "Launch Stats"),
+            )
+        )
+    ]
+    return space(
+        plane("/host:CPU", lines=[line(1, "python", 0, host), line(2, "cuda", 0, launches)]),
+        plane(
+            "/device:GPU:0",
+            lines=[
+                line(7, "Stream #7(Compute)", 0, compute),
+                line(8, "Stream #8(MemcpyH2D,Compute)", 0, other),
+                *derived,
+            ],
+        ),
+        environment(5_000_000, 5_200_000),
+    )
+
+
+def hlo(name, start, duration, tf_op=None, category=None, flops=None, program=5):
+    """One run of an HLO op on a TPU, times in µs."""
+    kind = {"program_id": Unsigned(program), "symbol_id": Unsigned(sum(map(ord, name)))}
+    kind |= {"tf_op": tf_op} if tf_op else {}
+    kind |= {"hlo_category": category} if category else {}
+    kind |= {"flops": Unsigned(flops)} if flops is not None else {}
+    return event(
+        f"%{name} = f32[128,128]{{1,0}} {name.partition('.')[0]}(%a, %b)",
+        *(start * US, duration * US),
+        display_name=name,
+        of_kind=kind,
+    )
+
+
+def tpu_trace(cores=2, host_steps=False):
+    """Two steps on the cores of a TPU, a loop inside each; and what else their planes hold."""
+    planes = []
+    for core in range(cores):
+        ops = []
+        for number in range(2):
+            begin = 100 * number + core
+            ops += [
+                hlo("while.7", begin + 10, 60, "jit(f)/jit(main)/while:", "while"),
+                hlo(
+                    *("fusion.3", begin + 12, 20, "jit(f)/jit(main)/while/body/dot_general:"),
+                    *("convolution fusion", 4_000),
+                ),
+                hlo(
+                    *("fusion.3", begin + 40, 20, "jit(f)/jit(main)/while/body/dot_general:"),
+                    *("convolution fusion", 4_000),
+                ),
+                hlo("copy.12", begin + 75, 5, program=5),
+                hlo("fusion.9", begin + 80, 4, "model/dense/MatMul:MatMul", None, 700),
+            ]
+        modules = [span("jit_f(5)", 100 * number + core + 5, 85) for number in range(2)]
+        steps = [span(str(number), 100 * number + core, 95, group_id=number) for number in range(2)]
+        again = [span("again", 10, 150)]
+        planes.append(
+            plane(
+                f"/device:TPU:{core}",
+                lines=[
+                    line(1, "Steps", 0, steps),
+                    line(2, "XLA Modules", 0, modules),
+                    line(3, "XLA Ops", 0, ops),
+                    line(4, "Async XLA Ops", 0, again),
+                    line(5, "XLA TraceMe", 0, again),
+                    line(6, "Framework Name Scope", 0, again),
+                    line(7, "Framework Ops", 0, again),
+                    line(8, "Source code", 0, again),
+                ],
+            )
+        )
+    # The host is ahead of the device: it has launched step 1 when the device begins with step 0.
+    python = [span("train", 4 * number, 3, step_num=number) for number in range(2)]
+    host = plane("/host:CPU", lines=[line(1, "python", 0, python if host_steps else [])])
+    return space(host, *planes, environment(5_000_000, 5_250_000))

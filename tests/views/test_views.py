@@ -1,0 +1,374 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.by_hand import node, profile, variable
+
+from nbprof.columns import COLUMNS, METRICS
+from nbprof.errors import NbprofError
+from nbprof.views import VIEWS
+
+SMALL = profile(
+    node("dense/MatMul", "MatMul", micros=60, runs=3),
+    node("dense/BiasAdd", "BiasAdd", micros=10, runs=3),
+    node("head/MatMul", "MatMul", micros=20, accelerator_micros=15, runs=3),
+    node("loss", "Sum", micros=10),
+)
+
+
+def test_op_rows_add_up_the_nodes_of_a_type():
+    frame = SMALL.op().frame
+
+    assert list(frame["name"]) == ["MatMul", "BiasAdd", "Sum"]
+    assert list(frame["micros"]) == [80, 10, 10]
+    assert list(frame["cpu_micros"]) == [65, 10, 10]
+    assert list(frame["accelerator_micros"]) == [15, 0, 0]
+    assert list(frame["run_count"]) == [6, 3, 1]
+    assert list(frame["defined_count"]) == [2, 1, 1]
+
+
+def test_op_shares_are_of_the_row_and_of_all_rows_from_it_down():
+    frame = SMALL.op().frame
+
+    assert list(frame["micros_percent"]) == [80, 10, 10]
+    assert list(frame["micros_accumulated_percent"]) == [100, 20, 10]
+
+
+def test_op_rows_with_equal_values_keep_name_order():
+    assert list(SMALL.op().frame["name"])[1:] == ["BiasAdd", "Sum"]
+
+
+def test_op_can_be_ordered_by_name_and_by_number_of_nodes():
+    assert list(SMALL.op(order_by="name").frame["name"]) == ["BiasAdd", "MatMul", "Sum"]
+    assert SMALL.op(order_by="occurrence").frame["name"][0] == "MatMul"
+
+
+def test_op_max_depth_counts_rows_from_zero_as_tfprof_does():
+    assert len(SMALL.op(max_depth=1).frame) == 2
+
+
+def test_op_minimum_is_compared_with_the_running_total_as_in_tfprof():
+    assert list(SMALL.op(min_micros=15).frame["name"]) == ["MatMul", "BiasAdd"]
+
+
+def test_options_that_leave_no_rows_are_named_and_nothing_else_is():
+    matching = "a regular expression (RE2) must match the whole"
+    for view in ("op", "scope", "graph", "layer"):
+        (note,) = SMALL.view(view, show_name_regexes="zzz", hide_name_regexes="Sum").notes
+        assert note.startswith(f"-show_name_regexes zzz leaves no rows: {matching} name, as ")
+        assert note in SMALL.view(view, show_name_regexes="zzz", hide_name_regexes="Sum").text
+        assert SMALL.view(view, show_name_regexes=".*l.*").notes == ()
+        assert SMALL.view(view, max_depth=1).notes == ()
+    (note,) = SMALL.op(account_type_regexes="zzz,yyy").notes
+    assert note.startswith(f"-account_type_regexes zzz,yyy leaves no rows: {matching} type")
+    assert SMALL.scope(min_micros=1e6).notes == ("-min_micros 1e+06 leaves no rows",)
+    assert SMALL.scope(trim_name_regexes=".*").notes == ("-trim_name_regexes .* leaves no rows",)
+    (note,) = SMALL.op(show_name_regexes="zzz", min_micros=1e6).notes
+    assert note.startswith("-show_name_regexes zzz and -min_micros 1e+06 together leave no rows: ")
+    (note,) = SMALL.op(show_name_regexes=["Profile:\n" * 999]).notes
+    assert "\n" not in note
+    assert len(note) < 400
+
+
+def test_a_profile_of_nothing_blames_no_option():
+    assert profile().op(show_name_regexes="zzz").notes == ()
+
+
+def test_scope_rows_hold_self_and_total_with_the_root_first():
+    frame = SMALL.scope().frame.set_index("name")
+
+    assert list(frame.index) == [
+        *("_TFProfRoot", "dense", "dense/MatMul", "dense/BiasAdd", "head", "head/MatMul", "loss")
+    ]
+    assert np.isnan(frame.loc["_TFProfRoot", "micros"])
+    assert frame.loc["_TFProfRoot", "total_micros"] == 100
+    assert frame.loc["dense", "micros"] == 0
+    assert frame.loc["dense", "total_micros"] == 70
+    assert frame.loc["head", "total_accelerator_micros"] == 15
+    assert frame.loc["dense", "total_run_count"] == 6
+    assert frame.loc["dense", "total_defined_count"] == 3  # tfprof counts the folder itself
+
+
+def test_scope_parents_are_row_numbers():
+    frame = SMALL.scope().frame
+
+    assert list(frame["parent"]) == [-1, 0, 1, 1, 0, 4, 0]
+    assert list(frame["depth"]) == [0, 1, 2, 2, 1, 2, 1]
+
+
+def test_scope_max_depth_counts_the_root_as_one():
+    assert set(SMALL.scope(max_depth=2).frame["name"]) == {"_TFProfRoot", "dense", "head", "loss"}
+    assert list(SMALL.scope(max_depth=1).frame["name"]) == ["_TFProfRoot"]
+
+
+def test_children_of_a_hidden_scope_move_up_to_the_nearest_shown_one():
+    shown = profile(node("a/b/x", micros=1, runs=2), node("a/y", micros=5, runs=2))
+
+    frame = shown.scope(min_occurrence=1).frame
+
+    assert list(frame["name"]) == ["_TFProfRoot", "a/y", "a/b/x"]
+    assert list(frame["parent"]) == [-1, 0, 0]
+
+
+def test_an_op_that_is_also_a_scope_is_one_row():
+    frame = profile(node("w", micros=1), node("w/Assign", micros=2)).scope().frame
+
+    assert list(frame["name"]) == ["_TFProfRoot", "w", "w/Assign"]
+    assert list(frame["micros"])[1:] == [1, 2]
+    assert list(frame["total_micros"]) == [3, 3, 2]
+
+
+MAIN = ("In [3]", 9, "<module>")
+HELPED = profile(
+    node("a", "MatMul", micros=5, stack=(MAIN, ("/home/me/train.py", 4, "build_the_whole_model"))),
+    node("b", "Relu", micros=3, stack=(MAIN,)),
+    node("a", "MatMul", micros=2, stack=(("In [3]", 7, "<module>"),)),
+    node("c", "_Arg", micros=1),
+)
+
+
+def test_code_rows_are_lines_under_the_lines_that_called_them():
+    frame = HELPED.code().frame
+
+    assert list(frame["name"]) == [
+        *("_TFProfRoot", "In [3]:9:<module>", "train.py:4:build_the_whole_m..."),
+        *("In [3]:7:<module>", "no Python line known"),
+    ]
+    assert list(frame["depth"]) == [0, 1, 2, 1, 1]
+    assert list(frame["total_micros"]) == [11, 8, 5, 2, 1]
+    assert list(frame["micros"])[1:] == [3, 5, 2, 1]
+    assert list(frame["source"]) == ["", "line 9", "line 4", "line 7", ""]
+
+
+def test_a_node_that_ran_from_two_lines_counts_on_both():
+    frame = HELPED.code(select="occurrence").frame.set_index("name")
+
+    assert frame.loc["In [3]:7:<module>", "run_count"] == 1
+    assert frame.loc["train.py:4:build_the_whole_m...", "run_count"] == 1
+    assert frame.loc["_TFProfRoot", "total_run_count"] == 4
+
+
+COUNTED = profile(
+    node("dense/MatMul", "MatMul", micros=60, flops=1000),
+    node("dense/Relu", "Relu", micros=30),
+    node("pool", "AvgPool", micros=10, flops=float("nan")),
+)
+
+
+FITTED = profile(
+    node(
+        "dense/MatMul",
+        "MatMul",
+        micros=5,
+        stack=(("In [1]", 3, "<module>"), ("/env/keras/src/trainer.py", 9, "fit")),
+    )
+)
+
+
+def test_the_lines_of_frameworks_are_folded_into_the_line_that_called_them():
+    assert list(FITTED.code().frame["name"]) == ["_TFProfRoot", "In [1]:3:<module>"]
+
+
+def test_the_lines_of_frameworks_can_be_unfolded():
+    names = list(FITTED.code(frames="all").frame["name"])
+
+    assert names == ["_TFProfRoot", "In [1]:3:<module>", "trainer.py:9:fit"]
+
+
+def test_float_ops_that_are_not_known_are_neither_zero_nor_lost():
+    frame = COUNTED.op(select="float_ops", order_by="name").frame
+
+    assert np.isnan(frame["float_ops"][0])
+    assert list(frame["float_ops"])[1:] == [1000, 0]
+    assert COUNTED.scope(select="float_ops").frame["total_float_ops"][0] == 1000
+
+
+def test_the_total_of_what_is_not_known_is_not_zero_in_a_scope_that_did_not_run_itself():
+    some = profile(
+        node("dark/MatMul", "MatMul", flops=np.nan),
+        node("dark/deep/Conv2D", "Conv2D", flops=np.nan),
+        node("half/MatMul", "MatMul", flops=np.nan),
+        node("half/Add", "Add", flops=7),
+        node("quiet/Relu", "Relu"),
+    )
+
+    frame = some.scope(select="float_ops,occurrence").frame.set_index("name")["total_float_ops"]
+    assert frame[["dark", "dark/deep"]].isna().all()
+    assert frame[["half", "quiet", "_TFProfRoot"]].tolist() == [7, 0, 7]
+    only = profile(node("dark/MatMul", "MatMul", flops=np.nan))
+    assert only.scope(select="float_ops").frame["total_float_ops"].isna().all()
+
+
+def test_a_minimum_hides_no_row_of_which_nothing_is_known():
+    some = profile(
+        node("a", "Large", micros=9, size=500),
+        node("b", "Small", micros=5, size=5),
+        node("c", "Dark", micros=1, size=np.nan),
+    )
+
+    for view in ("op", "scope"):
+        names = some.view(view, min_bytes=100).frame["name"].tolist()
+        assert names[-2:] == (["Large", "Dark"] if view == "op" else ["a", "c"])
+    shares = some.op(select="bytes").frame["bytes_accumulated_percent"]
+    assert shares[0] == 100
+    assert np.isnan(shares[2])
+
+
+def test_a_layers_memory_is_not_zero_because_its_variables_do_not_run():
+    some = profile(
+        node("m/MatMul", "MatMul", size=np.nan, layer="dense"),
+        node("n/Add", "Add", size=5, layer="other"),
+        variables=[variable("kernel", "2x3", layer="dense")],
+    )
+
+    frame = some.layer(select="bytes,params").frame.set_index("name")
+    assert np.isnan(frame["total_bytes"]["dense"])
+    assert frame["total_params"]["dense"] == 6
+    assert frame["total_bytes"][["other", "_TFProfRoot"]].tolist() == [5, 5]
+
+
+def test_the_notes_say_which_ops_have_no_float_ops_and_which_are_not_known():
+    *_, uncounted, unknown = COUNTED.op(select="float_ops").notes
+
+    assert uncounted == "TensorFlow counts no float_ops for Relu (30% of the time)"
+    assert unknown.startswith("float_ops are at least what is shown: those of AvgPool (10% of")
+    assert COUNTED.op(select="micros").notes == ()
+
+
+def test_float_ops_stand_where_tfprof_has_them():
+    op = COUNTED.op(select="bytes,float_ops,occurrence").text
+    scope = COUNTED.scope(select="bytes,float_ops,occurrence").text
+
+    assert "node name | requested bytes | # float_ops | op occurrence (run|defined)" in op
+    assert "1.00k float_ops (100.00%, 100.00%)" in op
+    assert "node name | # float_ops | requested bytes | op count (run|defined)" in scope
+    assert "dense/MatMul (1.00k/1.00k flops, 0B/0B, 1/1|1/1)" in scope
+
+
+SHAPED = profile(
+    node("a", "MatMul", micros=4, runs=2, shapes=("8x4", "4x2")),
+    node("b", "MatMul", micros=6, runs=3, shapes=("2x2", "unknown")),
+    node("b", "MatMul", micros=1, runs=2, shapes=("8x4", "4x2")),
+)
+
+
+def test_input_shapes_tell_runs_nodes_and_time_of_each():
+    (entries,) = SHAPED.op(select="micros,input_shapes").frame["input_shapes"]
+
+    assert entries == [
+        {"shapes": ["8x4", "4x2"], "run_count": 4, "defined_count": 2, "micros": 5},
+        {"shapes": ["2x2", "unknown"], "run_count": 3, "defined_count": 1, "micros": 6},
+    ]
+
+
+def test_input_shapes_are_printed_as_tfprof_does():
+    *_, row, blank, first, second, end = SHAPED.op(select="micros,input_shapes").text.split("\n")[
+        :-1
+    ]
+
+    assert row.startswith("MatMul ")
+    assert (blank, end) == ("", "")
+    assert first == "input_type: 0:8x4,\t1:4x2\t(run*4|defined*2)\texec_time: 5us"
+    assert second == "input_type: 0:2x2,\t1:unknown\t(run*3|defined*1)\texec_time: 6us"
+
+
+TWO_STEPS = profile(
+    node("a", "A", micros=10, size=100, runs=2, step=0),
+    node("a", "A", micros=20, size=300, runs=1, step=1),
+    node("b", "B", micros=7, step=1),
+    steps=2,
+)
+
+
+def test_a_step_can_be_singled_out():
+    first, second = (TWO_STEPS.op(step=step).frame.set_index("name") for step in (0, "1"))
+
+    assert list(first["micros"]) == [10, 0]
+    assert list(second.loc[["A", "B"], "micros"]) == [20, 7]
+    assert list(second.loc[["A", "B"], "run_count"]) == [1, 1]
+
+
+def test_the_average_is_over_the_steps_in_which_a_node_ran():
+    frame = TWO_STEPS.op(step=-1, select="bytes,micros,occurrence").frame.set_index("name")
+
+    assert list(frame.loc["A", ["micros", "bytes", "run_count"]]) == [15, 200, 1.5]
+    assert frame.loc["B", "micros"] == 7
+    assert "1.50|1" in TWO_STEPS.op(step=-1).text
+
+
+def test_the_steps_add_up_to_the_cell():
+    whole = TWO_STEPS.scope().frame["total_micros"][0]
+
+    assert sum(TWO_STEPS.scope(step=step).frame["total_micros"][0] for step in (0, 1)) == whole
+
+
+def test_a_step_that_is_not_there_is_refused_with_those_that_are():
+    with pytest.raises(NbprofError, match="there is no step 2; steps are 0, 1, -1 or all"):
+        TWO_STEPS.op(step=2)
+    with pytest.raises(NbprofError, match="steps are 0, -1 or all"):
+        SMALL.op(step=1)
+
+
+def test_an_unknown_view_is_refused_with_the_ones_there_are():
+    with pytest.raises(
+        NbprofError, match="there is no view 'kernel' yet; there is op, scope, graph"
+    ):
+        SMALL.view("kernel")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("column", METRICS)
+@pytest.mark.parametrize("made", [SMALL, profile(), profile(node("one", micros=1))])
+def test_every_view_shows_every_column_of_any_profile(view, column, made):
+    shown = made.view(view, select=column, order_by=column)
+
+    assert {"name", *COLUMNS[column].metrics} <= set(shown.frame.columns)
+    assert shown.text.splitlines().count("Profile:") == 1
+    assert "<table>" in shown._repr_mimebundle_()["text/html"]
+
+
+names = st.lists(st.sampled_from(["a", "b", "a-b", "c"]), min_size=1, max_size=4).map("/".join)
+nodes = st.builds(
+    node,
+    names,
+    st.sampled_from(["MatMul", "Add", "Relu"]),
+    micros=st.integers(0, 1000),
+    runs=st.integers(1, 3),
+)
+
+
+@given(st.lists(nodes, max_size=12, unique_by=lambda made: made["name"]))
+def test_nothing_is_lost_between_the_views(made):
+    built = profile(*made)
+    spent = sum(described["cpu_ns"] for described in made) / 1000
+    runs = sum(described["runs"] for described in made)
+
+    op, scope = built.op().frame, built.scope().frame
+
+    assert op["micros"].sum() == pytest.approx(spent)
+    assert scope["total_micros"][0] == pytest.approx(spent)
+    assert op["run_count"].sum() == scope["total_run_count"][0] == runs
+
+
+@given(st.lists(nodes, max_size=12, unique_by=lambda made: made["name"]), st.integers(0, 6))
+def test_a_scope_tree_is_consistent_at_every_depth(made, depth):
+    frame = profile(*made).scope(max_depth=depth).frame
+
+    assert (frame["parent"] < frame.index).all()
+    rows = frame.iloc[1:]
+    assert (rows["depth"].to_numpy() == frame["depth"].to_numpy()[rows["parent"]] + 1).all()
+    for parent, children in rows.groupby("parent"):
+        if depth >= 6:
+            own = np.nan_to_num(frame["micros"][parent])
+            assert frame["total_micros"][parent] == pytest.approx(
+                own + children["total_micros"].sum()
+            )
+        assert children["total_micros"].is_monotonic_decreasing
+
+
+def test_numbers_in_frames_are_raw():
+    frame = SMALL.op().frame
+
+    assert pd.api.types.is_float_dtype(frame["micros"])
+    assert pd.api.types.is_integer_dtype(frame["run_count"])
