@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from nbprof.units import format_bytes, format_count, format_micros
 
+ROOT = "_TFProfRoot"
+"""The name of a tree's first row."""
+
 
 @dataclass(frozen=True)
 class Column:

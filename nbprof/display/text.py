@@ -5,9 +5,9 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from nbprof.columns import ROOT
 from nbprof.protos.letters import letters
 from nbprof.units import NOT_RECORDED, format_micros
-from nbprof.views.view import ROOT
 
 if TYPE_CHECKING:
     from nbprof.columns import Column

@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.arrays import Mask, Rows
-from nbprof.columns import selected
+from nbprof.columns import ROOT, selected
 from nbprof.options import EVERYTHING
 from nbprof.views.accounting import matches
 from nbprof.views.measure import tells, whole
 from nbprof.views.notes import notes_for
-from nbprof.views.view import ROOT, Lines, Origin, Places, View
+from nbprof.views.view import Lines, Origin, Places, View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile

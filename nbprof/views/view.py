@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from nbprof.columns import Column
     from nbprof.options import ViewOptions
 
-ROOT = "_TFProfRoot"
-"""The name of a tree's first row."""
-
 
 @dataclass(frozen=True, eq=False)
 class Origin:

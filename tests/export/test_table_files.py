@@ -183,7 +183,8 @@ def test_all_else_works_without_pyarrow(tmp_path):
     program = """
 import sys
 sys.modules["pyarrow"] = None
-import by_hand, nbprof
+import nbprof
+from support import by_hand
 from support.by_hand import node
 by_hand.profile(node("a", "MatMul", 1, shapes=("2x3",))).save("x.nbprof")
 view = nbprof.load("x.nbprof").view("scope", select="micros,input_shapes")

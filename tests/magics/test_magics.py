@@ -266,7 +266,7 @@ def test_looking_again_before_anything_was_profiled_says_what_to_do(shell, monke
 
 def test_what_the_report_imports_is_not_in_the_time_of_the_block():
     script = (
-        "import sys, nbprof\nfrom nbprof.capture.trace import Recorder\n"
+        "import sys, nbprof\nfrom nbprof.capture.recorder import Recorder\n"
         "stop = Recorder.stop\n"
         "Recorder.stop = lambda self: (print('pandas' in sys.modules), stop(self))[1]\n"
         "with nbprof.profile():\n    pass\n"

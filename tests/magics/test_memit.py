@@ -29,7 +29,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the watermark is 
 
 @pytest.fixture
 def run():
-    with shell_with_nbprof("from memory_spikes import MIB, spike") as run:
+    with shell_with_nbprof("from support.memory_spikes import MIB, spike") as run:
         yield run
 
 

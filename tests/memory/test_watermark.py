@@ -199,7 +199,7 @@ def test_where_proc_cannot_be_written_the_peak_is_a_bound_and_a_sentence_says_wh
 
 AS_SOMEBODY_ELSE = """
 import ctypes, os
-import nbprof.display.memory.text  # while the program may still be read
+import nbprof.display.memory.result_text  # while the program may still be read
 from support.memory_spikes import spike
 from nbprof.memory import measure
 os.setgid(65534)
@@ -264,7 +264,7 @@ def test_the_curve_has_the_exact_peak_and_its_gaps(monkeypatch):
 
 LOOKED_AT_BESIDE_ASYNCIO = """
 import asyncio
-from nbprof.memory.held import held
+from nbprof.memory.retained import held
 
 async def waits(future):
     await future

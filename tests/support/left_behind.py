@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 LEFT_BEHIND = """
 import glob, os, tempfile
-from nbprof.capture.compat import profiler as _profiler, switches as _switches
+from nbprof.capture.compat import profiler_session as _profiler, switches as _switches
 from tensorflow.python.client import session as _session
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic
 from tensorflow.python import pywrap_tfe as _pywrap_tfe

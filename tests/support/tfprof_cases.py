@@ -449,8 +449,8 @@ def repro(case):
     runs = [(step, text(RunMetadata, run)) for step, run in case.runs]
     log = None if case.op_log is None else text(OpLogProto, case.op_log)
     lines = [
-        "from tfprof_cases import Case",
-        "from tfprof_engine import Engine",
+        "from support.tfprof_cases import Case",
+        "from support.tfprof_engine import Engine",
         "",
         "case = Case.from_text(",
         f"    graph='''\n{text(GraphDef, case.graph)}''',",

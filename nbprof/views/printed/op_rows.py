@@ -4,10 +4,10 @@ import re
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from nbprof.columns import ROOT
 from nbprof.units import NOT_RECORDED, format_count, parse_number
 from nbprof.views.printed.input_shapes import DETAIL, parse_detail
 from nbprof.views.printed.legend import RowError
-from nbprof.views.view import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from nbprof.columns import ROOT
 from nbprof.errors import NbprofError
 from nbprof.views.printed.frame import make_view
 from nbprof.views.printed.legend import (
@@ -16,7 +17,7 @@ from nbprof.views.printed.legend import (
 from nbprof.views.printed.op_rows import OpRows
 from nbprof.views.printed.tree_rows import TreeRows, split_row
 from nbprof.views.printed.view_guess import PROMPT, guessed, is_graph, named_above
-from nbprof.views.view import ROOT, View
+from nbprof.views.view import View
 
 ENDS = ("=====", "```", PROMPT)
 """How lines begin that end a table, whatever it is."""

@@ -3,10 +3,10 @@
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from nbprof.columns import ROOT
 from nbprof.units import NOT_RECORDED, parse_number
 from nbprof.views.printed.input_shapes import parse_shapes
 from nbprof.views.printed.legend import RowError
-from nbprof.views.view import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
