@@ -11,7 +11,7 @@ from typing import Any
 from nbprof.capture.capture import LOSS, METRICS, OPTIMIZER, Frame, Stack
 from nbprof.ingest.trace.content_cache import Remembered
 
-RUNNERS = (f"{Path(__file__).parents[1]}{sep}", f"{sep}IPython{sep}core{sep}")
+RUNNERS = (f"{Path(__file__).parents[2]}{sep}", f"{sep}IPython{sep}core{sep}")
 """Parts of the paths of files that run the user's code: a stack begins after them."""
 
 FRAMEWORKS = re.compile(
