@@ -1,4 +1,4 @@
-"""Runs the quickstart notebook for real and shows its reports in the terminal (`make demo`)."""
+"""Run the quickstart notebook for real and print its reports in the terminal (`make demo`)."""
 
 import copy
 import os
@@ -22,12 +22,12 @@ from nbformat import NotebookNode
 TOP = Path(__file__).parent.parent.resolve()
 NOTEBOOK = TOP / "examples" / "notebooks" / "quickstart.ipynb"
 RESULT = TOP / "build" / "demo"
-LOG = RESULT / "kernel.log"  # what TensorFlow has to say of itself
+LOG = RESULT / "kernel.log"  # TensorFlow's own messages
 ROWS_SHOWN = 12
 LINES_SHOWN = 24
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
-# The page is for offline readers too: nbconvert's own, without the scripts it would fetch.
+# nbconvert's own page without the scripts it would fetch: it must also work offline.
 OFFLINE_PAGE = """{%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js -%}{%- endblock -%}
 {%- block html_head_js_mathjax -%}{%- endblock -%}
@@ -45,7 +45,7 @@ def main() -> int:
         print(f"failed\n\n{essence(error)}")
         return 1
     except DeadKernelError as error:
-        print(f"failed\n\n{error}: the end of {LOG.relative_to(TOP)} may say why.")
+        print(f"failed\n\n{error}: see the end of {LOG.relative_to(TOP)} for the cause.")
         return 1
     except KeyboardInterrupt:
         print("interrupted")
@@ -63,7 +63,7 @@ def main() -> int:
 
 @contextmanager
 def private_jupyter() -> Iterator[None]:
-    """Keeps the user's own settings and kernels out: the kernel is this Python, as installed."""
+    """Keep the user's Jupyter settings and kernels out, so that the kernel is this Python."""
     before = dict(os.environ)
     for name in ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH", "PYTHONSTARTUP"):
         os.environ.pop(name, None)
@@ -79,7 +79,7 @@ def private_jupyter() -> Iterator[None]:
 
 
 def run(notebook: NotebookNode) -> None:
-    """Executes the cells one by one, with a line for each and its reports below."""
+    """Execute the cells one by one, printing a line for each and its reports below."""
     print(f"Running {NOTEBOOK.relative_to(TOP)}\n")
     client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(RESULT)}})
     steps = list(titled_cells(notebook))
@@ -96,7 +96,7 @@ def run(notebook: NotebookNode) -> None:
 
 
 def titled_cells(notebook: NotebookNode) -> Iterator[tuple[str, int, NotebookNode]]:
-    """The code cells with their places, each with the heading it stands under."""
+    """Yield the code cells with their heading and index."""
     title = NOTEBOOK.stem
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "code":
@@ -106,16 +106,16 @@ def titled_cells(notebook: NotebookNode) -> Iterator[tuple[str, int, NotebookNod
 
 
 def texts(cell: NotebookNode) -> Iterator[str]:
-    """What a cell shows, as text: reports, tables and values; of what is only for eyes, a line."""
+    """Yield what a cell shows as text: reports, tables, values, and a line for each picture."""
     for output in cell.outputs:
         data = output.get("data", {})
         text = data.get("text/plain", "")
         if "Profile:" in text.splitlines():
             yield excerpt(text)
         elif "image/png" in data:
-            yield "a figure: in the notebook and on the page"
+            yield "a figure: see the notebook or the page"
         elif text.startswith("Empty DataFrame"):
-            yield "no rows: nothing is selected before somebody does so in a browser"
+            yield "no rows: nothing has been selected in a browser"
         elif text:
             yield fitted(text.splitlines(), LINES_SHOWN, "lines")
         if WIDGET in data:
@@ -123,7 +123,7 @@ def texts(cell: NotebookNode) -> Iterator[str]:
 
 
 def excerpt(report: str) -> str:
-    """A report's beginning, without what its columns mean."""
+    """Return the start of a report, without the explanations of its columns."""
     head, _, table = report.partition("Profile:\n")
     legend, *rows = table.partition("\n\n")[0].splitlines()
     prose = [text for text in head.split("\n\n") if not text.startswith("Doc:")]
@@ -134,7 +134,7 @@ def excerpt(report: str) -> str:
 
 
 def fitted(lines: list[str], most: int, what: str) -> str:
-    """The first lines, cut to the terminal; in a pipe or a file they stay whole."""
+    """Return the first lines, cut to the terminal's width; in a pipe they stay whole."""
     room = width()
     shown = [line if len(line) <= room else line[: room - 1] + "…" for line in lines[:most]]
     if len(lines) > most:
@@ -147,7 +147,7 @@ def width() -> int:
 
 
 def essence(error: CellExecutionError) -> str:
-    """The line of the cell that failed and what it said; the frames below are in the notebook."""
+    """Return the failing line of the cell and the error; the notebook has the other frames."""
     plain = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)
     frames = re.findall(r"^Cell In.*?(?=\n\n|\Z)", plain, re.MULTILINE | re.DOTALL)
     return "\n".join([*frames[-1:], f"{error.ename}: {error.evalue}"])
@@ -161,7 +161,7 @@ def to_html(notebook: NotebookNode) -> str:
 
 
 def without_widgets(notebook: NotebookNode) -> NotebookNode:
-    """The notebook for a page, which has no kernel: each widget gives way to its plain table."""
+    """Return a copy of the notebook in which plain tables replace widgets, which need a kernel."""
     shown = copy.deepcopy(notebook)
     shown.metadata.pop("widgets", None)
     for cell in shown.cells:

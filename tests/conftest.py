@@ -7,12 +7,12 @@ import pytest
 from hypothesis import settings
 from support.golden import Golden
 
-# This machine may be busy: no example fails for being slow.
+# No example may fail because the machine is busy.
 settings.register_profile("nbprof", deadline=None)
 settings.load_profile("nbprof")
 
-# On some processors TensorFlow runs oneDNN's kernels unless told otherwise: all but test_onednn.py
-# are to see the same everywhere. With TF_ENABLE_ONEDNN_OPTS=1 they see the others.
+# On some processors TensorFlow runs oneDNN's kernels by default. All tests but test_onednn.py should
+# see the same kernels everywhere; set TF_ENABLE_ONEDNN_OPTS=1 to run them with oneDNN.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -24,7 +24,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session", autouse=True)
 def ipython_of_our_own(tmp_path_factory):
-    """Keep the shells of the tests out of the user's settings and history, and of each other's."""
+    """Isolate the tests' shells from the user's settings and history, and from each other."""
     before = os.environ.get("IPYTHONDIR")
     os.environ["IPYTHONDIR"] = str(tmp_path_factory.mktemp("ipython"))
     yield

@@ -1,4 +1,4 @@
-"""IPython started and left again, with and without the extension."""
+"""Start and leave IPython, with and without the extension."""
 
 import subprocess
 import sys

@@ -1,6 +1,6 @@
-"""A cell bare, under TensorFlow's profiler, and under nbprof until its output is ready to be shown.
+"""Run a cell bare, under TensorFlow's profiler, and under nbprof until its output is ready.
 
-The floor is TensorFlow's own trace with the switches that nbprof sets: the same events, unread.
+The floor is TensorFlow's own trace with the switches nbprof sets: the same events, never read.
 """
 
 import tempfile

@@ -1,8 +1,8 @@
-"""A trace file to per-op figures with memory: nbprof beside TensorFlow, xprof and a plain loop.
+"""Turn a trace file into per-op figures with memory: nbprof, TensorFlow, xprof and a plain loop.
 
-The ratio is to what TensorFlow needs for the same figures: its table of ops and its memory profile.
-TensorFlow and xprof write what they found beside the trace and would only read that the next time:
-every timed call of every way is given a fresh copy in a folder of its own.
+Ratios are to TensorFlow's time for the same figures, its table of ops plus its memory profile.
+TensorFlow and xprof cache their result beside the trace, so every timed call gets a fresh copy in a
+folder of its own.
 """
 
 import json
@@ -20,10 +20,10 @@ COLUMNS = "bytes,peak_bytes,residual_bytes,micros,occurrence"
 OP_STATS, MEMORY = "framework_op_stats", "memory_profile"
 PEER = (f"TensorFlow {OP_STATS}", f"TensorFlow {MEMORY}")
 ROOMY = 8e9
-"""Bytes of free memory that the peers are asked to read the largest trace with: they took 4e9."""
+"""Bytes of free memory required before the peers read the largest trace; they took 4e9."""
 LARGEST = "5m"
 WARM_UP = TOP / "tests" / "data" / "traces" / "small.xplane.pb"
-"""So short that the memory of a process hardly rises for it."""
+"""A trace so short that reading it hardly changes a process's memory."""
 
 
 def measure(asked):
@@ -54,7 +54,7 @@ def measure(asked):
 
 
 def _compare(path, large, rounds):
-    """Ask every way as often as is wanted; of the largest trace the slow peers are asked once."""
+    """Compare all ways; on the largest trace the slow peers run once."""
     if not large:
         return compare("reading_traces", list(WAYS), path, WARM_UP, rounds)
     peers = [way for way in WAYS if way != OURS] if _free_memory() > ROOMY else []
@@ -63,7 +63,7 @@ def _compare(path, large, rounds):
 
 
 def growth(rows):
-    """Give each way's exponent: 1 where twice the events take twice the time."""
+    """Return the growth exponent of each way: 1 if twice the events take twice the time."""
     found = []
     for way in WAYS:
         of_way = [row for row in rows if row["way"] == way and row["events"] > 50_000]
@@ -76,7 +76,7 @@ def growth(rows):
 
 
 def _free_memory():
-    """Give the bytes that Linux could hand out; elsewhere there is no such figure."""
+    """Return the bytes of memory available on Linux, infinity elsewhere."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -115,7 +115,7 @@ def _xprof(tool):
 
 @contextmanager
 def _protobuf_loop(path):
-    """What one would write with the message classes: runs, time and bytes of each op."""
+    """Sum runs, time and bytes of each op in a loop over protobuf's message objects."""
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     def loop():

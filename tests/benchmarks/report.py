@@ -1,6 +1,6 @@
-"""Put the figures of build/bench.json on docs/benchmarks.md: `python tests/benchmarks/report.py`.
+"""Copy the figures of build/bench.json to docs/benchmarks.md: `python tests/benchmarks/report.py`.
 
-The page says between `<!-- figures: … -->` and `<!-- end -->` which table stands there.
+Each table of the page goes between `<!-- figures: NAME -->` and `<!-- end -->`.
 """
 
 import json
@@ -25,7 +25,7 @@ def machine(results):
     found = results["machine"]
     return (
         f"Measured on a virtual {found['system']} machine of {found['cores']} cores and "
-        f"{found['gigabytes']} GB, which other work\nshared at times: {named}."
+        f"{found['gigabytes']} GB that\nother work shared at times: {named}."
     )
 
 
@@ -47,7 +47,7 @@ def of_tfprof(view):
 
 
 def cost_of_memit(rows):
-    """Give what each magic adds to the time of the code."""
+    """Return the milliseconds that each magic adds to the code it runs."""
     added = {row["way"]: row["added_milliseconds"] for row in rows if row["added_milliseconds"]}
     return [
         {
@@ -99,7 +99,7 @@ def main():
     def replaced(place):
         try:
             return f"{place[1]}\n{FIGURES[place[2]](results)}\n\n{place[3]}"
-        except KeyError:  # a part that was not measured keeps its figures
+        except KeyError:  # parts that were not measured keep their figures
             return place[0]
 
     PAGE.write_text(PLACE.sub(replaced, PAGE.read_text(encoding="utf-8")), encoding="utf-8")

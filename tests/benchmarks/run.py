@@ -1,7 +1,7 @@
-"""nbprof beside its peers, in one run: every figure is a ratio (`make bench`).
+"""Measure nbprof beside its peers in one run, so that every figure is a ratio (`make bench`).
 
-Prints a table for each part and writes build/bench.json, where the parts that were not asked for
-keep the figures they had. `python tests/benchmarks/report.py` puts them on the page in docs/.
+Prints a table per part and writes build/bench.json; parts that were not run keep their figures
+there. `python tests/benchmarks/report.py` copies them to docs/benchmarks.md.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from tables import as_text
 from traces import TRACES
 from ways import FAILED, TOP
 
-# Figures are to be of the same work on every processor: some make TensorFlow run oneDNN's kernels.
+# On some processors TensorFlow would run oneDNN's kernels, and figures would not be comparable.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 RESULT = TOP / "build" / "bench.json"
@@ -42,7 +42,7 @@ class Asked(argparse.Namespace):
     folder: Path
 
     def trace(self, name):
-        """Give a trace, which another process makes the first time."""
+        """Return the path of a trace; a process of its own records it the first time."""
         path = self.folder / f"{name}.xplane.pb"
         if not path.with_suffix(".json").exists():
             command = [sys.executable, Path(__file__).with_name("traces.py"), self.folder, name]
@@ -75,9 +75,11 @@ def _parser():
     parser = argparse.ArgumentParser(prog="make bench ARGS=…", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", choices=[*PARTS, []], help=str(PARTS))
     parser.add_argument("--sizes", nargs="+", choices=TRACES, default=list(TRACES))
-    parser.add_argument("--nodes", type=int, default=1_000_000, help="the most for tfprof's inputs")
+    parser.add_argument(
+        "--nodes", type=int, default=1_000_000, help="largest graph for tfprof_inputs"
+    )
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, help="keep the inputs there and use them again")
+    parser.add_argument("--folder", type=Path, help="keep and reuse inputs here")
     return parser
 
 

@@ -1,6 +1,6 @@
-"""nbprof's own file: saved, and read again, beside reading the trace that it was made from.
+"""Save and load nbprof's own file, beside reading the trace it was made from.
 
-The file is made by another process than those that load it, whose memory would tell nothing else.
+A separate process writes the file, so that the memory of the loading process means something.
 """
 
 import shutil
@@ -49,7 +49,7 @@ def _own(path):
 
 
 def _save(path):
-    """Make nbprof's own file beside a trace; give its size."""
+    """Write nbprof's own file beside a trace and return its size in bytes."""
     subprocess.run([sys.executable, "-c", SAVE, path, _own(path)], check=True, cwd=TOP)
     return _own(path).stat().st_size
 

@@ -1,10 +1,10 @@
-"""Figures as tables, for a terminal and for the page: rows are dicts, all of one kind."""
+"""Write figures as tables for a terminal and for Markdown; rows are dicts with the same keys."""
 
 from typing import NamedTuple
 
 
 class Column(NamedTuple):
-    """How a figure is headed and written."""
+    """The heading and format of a figure."""
 
     title: str
     write: str = "{}"
@@ -41,7 +41,7 @@ TEXTS = {"cell", "figure", "spike", "trace", "view", "way"}
 
 
 def column(key):
-    """Describe a figure; what has no description is a column that `spread` made."""
+    """Return how to write a figure; columns made by `spread` are written as they are."""
     return COLUMNS.get(key, Column(key))
 
 
@@ -50,7 +50,7 @@ def write(key, value):
 
 
 def spread(rows, down, across, value):
-    """Give one figure as a table of two dimensions: rows by `down`, columns by `across`."""
+    """Pivot one figure: a row per value of `down`, a column per value of `across`."""
     titles = dict.fromkeys(write(across, row[across]) for row in rows)
     found = {}
     for row in rows:
@@ -60,7 +60,7 @@ def spread(rows, down, across, value):
 
 
 def as_text(rows):
-    """Align the columns for a terminal."""
+    """Return the table with aligned columns, for a terminal."""
     table = [[column(key).title for key in rows[0]]]
     table += [[write(key, value) for key, value in row.items()] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -75,7 +75,7 @@ def as_text(rows):
 
 
 def as_markdown(rows):
-    """Write the same table for the page."""
+    """Return the table as Markdown."""
     lines = [
         [column(key).title for key in rows[0]],
         ["---" if key in TEXTS else "--:" for key in rows[0]],

@@ -7,7 +7,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 def small_cnn(steps=40):
-    """A warm Keras fit: so many steps of a small convolutional network."""
+    """Return a warm Keras fit of a small convolutional network, `steps` steps long."""
     import numpy as np
     import tensorflow as tf
 
@@ -31,7 +31,7 @@ def small_cnn(steps=40):
 
 
 def eager_loop():
-    """Three thousand small eager ops: dispatch is most of it."""
+    """Return a loop of three thousand small eager ops, which is mostly dispatch."""
     import tensorflow as tf
 
     x = tf.ones([16, 16])
@@ -45,7 +45,7 @@ def eager_loop():
 
 
 def session_loop(full_trace=False):
-    """Two hundred runs of a v1 session, bare or with FULL_TRACE."""
+    """Return two hundred runs of a v1 session, bare or with FULL_TRACE."""
     import numpy as np
     import tensorflow as tf
 
@@ -67,7 +67,7 @@ def session_loop(full_trace=False):
 
 
 def tensorflow_trace(body, folder, allocations=True, every_run=True):
-    """TensorFlow's own trace of the same cell, written and not read; with nbprof's switches on."""
+    """Record `body` with TensorFlow's own profiler, optionally with nbprof's switches on."""
     import tensorflow as tf
 
     from nbprof.capture.compat import switches

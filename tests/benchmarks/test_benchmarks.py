@@ -1,4 +1,4 @@
-"""The traces of the benchmarks are traces, and their page shows what they measure."""
+"""The traces of the benchmarks are sound, and their page shows what is measured."""
 
 import importlib
 import re
@@ -20,7 +20,7 @@ def benchmark_module(monkeypatch):
     return importlib.import_module
 
 
-def test_a_trace_repeated_has_everything_so_many_times(benchmark_module, tmp_path):
+def test_a_trace_repeated_three_times_has_three_times_of_everything(benchmark_module, tmp_path):
     pytest.importorskip("tensorflow")
     longer = tmp_path / "longer.xplane.pb"
 
@@ -38,7 +38,7 @@ def test_a_trace_repeated_has_everything_so_many_times(benchmark_module, tmp_pat
         assert ops[1][column].to_dict() == pytest.approx((3 * ops[0][column]).to_dict())
 
 
-def test_every_figure_on_the_page_is_one_that_is_measured(benchmark_module):
+def test_the_page_shows_exactly_the_figures_that_are_measured(benchmark_module):
     page = (TOP / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
     asked = re.findall(r"<!-- figures: (.+?) -->", page)

@@ -1,7 +1,7 @@
-"""From tfprof's inputs to a view: nbprof beside the C++ engine, each in a process of its own.
+"""Make a view of tfprof's inputs: nbprof beside the C++ engine, each in its own process.
 
-Another process makes the inputs and writes them to files; a way is given their bytes, so that its
-memory is what it needs besides them.
+A separate process writes the inputs to files; ways receive the bytes, so that their memory does not
+include making them.
 """
 
 import subprocess
@@ -16,13 +16,13 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 WARM_UP = 20
 VIEWS = ("op", "scope")
 OPS = {"Mul": 2, "Sub": 2, "Relu": 1, "AddV2": 2, "VariableV2": 0, "Identity": 1, "Neg": 1}
-"""Op types and how many inputs they have, for TensorFlow must be able to build the graph."""
+"""Op types and their number of inputs; TensorFlow must be able to build the graph."""
 FRAMES, TEXTS = 8, 400
 FILES = ("graph", "run_meta", "op_log")
 
 
 def inputs(count):
-    """Make a GraphDef, a RunMetadata and an OpLogProto of so many nodes, serialized."""
+    """Return a GraphDef, a RunMetadata and an OpLogProto with `count` nodes, serialized."""
     import random
 
     from tensorflow.core.framework.graph_pb2 import GraphDef
@@ -60,7 +60,7 @@ def inputs(count):
 
 
 def engine(view):
-    """Ask the C++ engine alone: serialized messages in, nothing printed."""
+    """Return a call of the C++ engine alone: serialized messages in, nothing printed."""
     from tensorflow.core.profiler.tfprof_options_pb2 import OptionsProto
     from tensorflow.python.util import _pywrap_tfprof
 
@@ -82,7 +82,7 @@ def engine(view):
 
 
 def profiler(view):
-    """Ask as a user does: a tf.Graph, a Profiler, a step, a view."""
+    """Return what a user would call: a tf.Graph, a Profiler, a step, a view."""
     import tensorflow as tf
 
     def ask(graph, run, _log):
@@ -99,7 +99,7 @@ def profiler(view):
 
 
 def ours(view):
-    """Ask nbprof."""
+    """Return the same call of nbprof."""
     import nbprof
 
     def ask(graph, run, log):
@@ -111,7 +111,7 @@ def ours(view):
 ENGINE, PROFILER, OURS = "C++ engine", "tf.compat.v1.profiler.Profiler", "nbprof.load_tfprof"
 ASKED = {ENGINE: engine, PROFILER: profiler, OURS: ours}
 LONGEST = {ENGINE: 100_000, PROFILER: 10_000, OURS: 1_000_000}
-"""The size up to which each is asked: beyond, minutes pass."""
+"""The largest graph for each way; beyond it a call takes minutes."""
 
 
 def _way(ask, view):
@@ -128,7 +128,7 @@ WAYS = {f"{view} {name}": _way(ask, view) for name, ask in ASKED.items() for vie
 
 
 def make(folder, count):
-    """Write the inputs into a folder, by a process of its own."""
+    """Write the inputs into a folder, in a separate process, unless they are there."""
     made = Path(folder) / f"tfprof_{count}"
     if not (made / FILES[-1]).exists():
         made.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,8 @@
-"""Traces to read: a warm Keras fit recorded with nbprof's switches, short ones as they are.
+"""Record the traces to read: warm Keras fits under nbprof's switches.
 
-That of 359,000 events has allocations and what TensorFlow's own profiler records of ops: not every
-run of the cheap ones, and so more allocations than the others have.
-
-Long ones are the middle one again and again, as a longer fit would have gone on: later, with
-addresses, steps and calls of its own each time, so that every allocation meets its own release.
+`cnn359k` has allocations but only the op runs that TensorFlow records by default, so its share of
+allocations is larger. The long traces repeat the 100k one as a longer fit would continue it: later,
+and with new addresses, steps and call ids, so that every allocation meets its own release.
 
 `python traces.py FOLDER 100k 5m` writes those traces into a folder.
 """
@@ -21,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 
 class Recipe(NamedTuple):
-    """How to make a trace of so many events."""
+    """How to record a trace: steps of the fit, repetitions, and whether to count every run."""
 
     steps: int
     times: int = 1
@@ -35,19 +33,19 @@ TRACES = {
     "1m": Recipe(82, times=10),
     "5m": Recipe(82, times=50),
 }
-"""About 1,195 events a step with every run, 545 without, and 800 before the first."""
+"""A step has about 1,195 events with every run counted, 545 without; 800 come before the first."""
 
 MOST_TIMES = 63
-"""Addresses are multiples of 64: a number below it, added, makes them other addresses."""
+"""Maximum number of repetitions: addresses are multiples of 64, and each adds 1 to them."""
 
 A_COUNTER = 2**32
-"""Ids above are drawn by chance, below they are counted."""
+"""Ids below this are counted up, ids above are random."""
 
 IDS = frozenset(("id", "parent_id", "step_id", "_p", "_c"))
 
 
 def record(steps, every_run):
-    """Trace a warm fit of so many steps."""
+    """Return the bytes of a trace of a warm fit."""
     with tempfile.TemporaryDirectory() as folder:
         tensorflow_trace(small_cnn(steps), folder, every_run=every_run)
         (path,) = Path(folder).glob("**/*.xplane.pb")
@@ -55,7 +53,7 @@ def record(steps, every_run):
 
 
 def repeat(trace, times):
-    """Let a trace go on as if what it shows had been done so many times."""
+    """Return a trace that continues as if its work had been done `times` times."""
     from support.xspace_bytes import payload
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
@@ -97,7 +95,7 @@ def _plane(plane, times, span):
 
 
 def _numbers(event, names):
-    """Yield the stats of an event that another time would have other numbers in."""
+    """Yield the stats of an event that change with each repetition, and by how much."""
     for stat in event.stats:
         name = names[stat.metadata_id]
         kind = stat.WhichOneof("value")
@@ -112,7 +110,7 @@ def _numbers(event, names):
 
 
 def _around(message, before, many, written):
-    """Write a message as protobuf does, in order of fields, but with other bytes for one field."""
+    """Serialize a message in field order, with `written` in place of its field `many`."""
     first = type(message)(**{field: getattr(message, field) for field in before})
     rest = type(message)()
     rest.CopyFrom(message)
@@ -129,7 +127,7 @@ def count_events(trace):
 
 
 def make(folder, names):
-    """Write those of the traces that are not in the folder yet, and how many events they have."""
+    """Write the traces that the folder lacks, and their number of events."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     recorded = {}

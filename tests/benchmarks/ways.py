@@ -1,8 +1,8 @@
-"""Ask each way of doing something in a process of its own: its seconds, and how its memory rose.
+"""Measure the time and memory of each way of doing something, every way in its own process.
 
-A benchmark has WAYS: names, and for each a context manager that is given an argument, gets ready
-(imports, fresh copies of files) and gives the call to be timed. `compare` runs this file once for
-every way and round, interleaved, so that a busy moment of the machine hits each of them.
+A benchmark has `WAYS`: for each name a context manager that takes an argument, gets ready (imports,
+fresh copies of files) and yields the call to time. `compare` runs this file once per way and round,
+interleaved, so that a busy moment of the machine hits all ways alike.
 """
 
 import gc
@@ -16,15 +16,17 @@ import time
 from pathlib import Path
 
 TOP = Path(__file__).parents[2]
-MOST_CALLS, LONG_ENOUGH = 5, 0.5
-"""A process times a call again, so many times or until so many seconds have passed."""
+MAX_CALLS = 5
+"""Number of timed calls per process, unless `ENOUGH_SECONDS` have passed before."""
+ENOUGH_SECONDS = 0.5
+"""Total of the timed calls after which a process stops repeating them."""
 
 FAILED = []
-"""Ways that broke off, with their last words."""
+"""Ways that failed, with the last line of their stderr."""
 
 
 def compare(module, ways, argument, warm_up, rounds):
-    """Give the figures of each way, the medians over the rounds; `None` for one that failed."""
+    """Return the median figures of each way over the rounds, None for a way that failed."""
     found = {way: [] for way in ways}
     for _ in range(rounds):
         for way in ways:
@@ -50,11 +52,11 @@ def in_new_process(module, way, argument, warm_up):
 
 
 def figures(way, argument, warm_up):
-    """Time a way in this process; memory is that of the first call, before anything is kept."""
+    """Time a way in this process; memory is measured on the first call only."""
     with way(warm_up) as ask:
         ask()
     taken, growth = [], 0.0
-    while len(taken) < MOST_CALLS and sum(taken) < LONG_ENOUGH:
+    while len(taken) < MAX_CALLS and sum(taken) < ENOUGH_SECONDS:
         with way(argument) as ask:
             gc.collect()
             before = start_of_peak()
@@ -67,7 +69,7 @@ def figures(way, argument, warm_up):
 
 
 def start_of_peak():
-    """Forget the process' peak of memory where Linux lets us; give the bytes held now."""
+    """Reset the peak of resident memory where Linux allows it, and return the bytes held now."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -76,7 +78,7 @@ def start_of_peak():
 
 
 def peak():
-    """Give the most bytes that the process has held, since its peak was forgotten."""
+    """Return the peak of resident memory in bytes since the last reset."""
     try:
         return _status("VmHWM")
     except OSError:
@@ -91,7 +93,7 @@ def _status(name):
 
 
 def medians(ways, rounds, clock=time.perf_counter):
-    """Time calls in this process, after a round that is not counted; give seconds by name."""
+    """Return the median seconds of calls in this process, after one warm-up round."""
     taken = {name: [] for name in ways}
     for number in range(rounds + 1):
         for name, way in ways.items():
