@@ -7,14 +7,16 @@ function.)
 
 # ruff: noqa: RUF009 (the tables of a Profile are descriptors, no defaults)
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from nbprof.lazy_tables import empty, table
 from nbprof.units import format_seconds
+from nbprof.view_kinds import VIEWS, ViewKind
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -206,39 +208,32 @@ class Profile:
     def view(
         self, name: str = "op", checked: "ViewOptions | None" = None, /, **options: object
     ) -> "View":
-        """Group the profile by `name`, such as "op"; options as tfprof's, without the dash.
+        """Return the view called `name`; options are spelled as tfprof's, without the dash.
 
-        With `output="timeline:outfile=PATH"` and the like the files are written, too.
+        It writes no file: with `output="timeline:outfile=PATH"` and the like,
+        `view.write_output()` does.
         """
         from nbprof import views
         from nbprof.options import ViewOptions
 
-        view = views.view(self, name, checked or ViewOptions.parse(options))
-        if not view.options.output.outfile:
-            return view
-        from nbprof.export import outputs
+        return views.view(self, name, checked or ViewOptions.parse(options))
 
-        return replace(view, written=outputs.write(self, view))
+    if TYPE_CHECKING:  # these come from VIEWS; type checkers need them spelled out
 
-    def op(self, **options: object) -> "View":
-        """List the op types."""
-        return self.view("op", **options)
+        def op(self, **options: object) -> "View": ...
+        def scope(self, **options: object) -> "View": ...
+        def graph(self, **options: object) -> "View": ...
+        def code(self, **options: object) -> "View": ...
+        def layer(self, **options: object) -> "View": ...
+    else:
 
-    def scope(self, **options: object) -> "View":
-        """Show the tree of name scopes."""
-        return self.view("scope", **options)
+        def __getattr__(self, name: str) -> "Callable[..., View]":
+            if name in VIEWS:
+                return _view_method(self, VIEWS[name])
+            return self.__getattribute__(name)  # raises, also what a table's maker raised
 
-    def code(self, **options: object) -> "View":
-        """Show the tree of the Python lines that made or ran the ops."""
-        return self.view("code", **options)
-
-    def graph(self, **options: object) -> "View":
-        """Show the tree from results to what they are made of."""
-        return self.view("graph", **options)
-
-    def layer(self, **options: object) -> "View":
-        """Show the tree of Keras layers, and what else trains or feeds the model."""
-        return self.view("layer", **options)
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *VIEWS]
 
     def summary(self) -> "pd.DataFrame":
         """Tell where the cell's wall time went, on its own thread: `category, micros, percent`.
@@ -364,6 +359,18 @@ class Profile:
 
 TABLES = tuple(field.name for field in fields(Profile) if "pd.DataFrame" in str(field.type))
 """The names of a Profile's tables."""
+
+
+def _view_method(profile: Profile, kind: ViewKind) -> "Callable[..., View]":
+    """Return `profile.NAME`, the shorthand for `profile.view(NAME)`."""
+
+    def method(**options: object) -> "View":
+        return profile.view(kind.name, **options)
+
+    method.__name__ = kind.name
+    method.__qualname__ = f"Profile.{kind.name}"
+    method.__doc__ = f"Return the {kind.name} view: {kind.doc}."
+    return method
 
 
 def _plural(count: int, noun: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from nbprof.columns import COLUMNS, METRICS
 from nbprof.errors import NbprofError
+from nbprof.view_kinds import VIEWS
 
 EVERYTHING = (".*",)
 """The list of regular expressions that tfprof takes as a word for all."""
@@ -200,12 +201,14 @@ def _parse_output(name: str, value: object) -> Output:
 def check_output(view: str, options: ViewOptions) -> None:
     """Refuse an output that this view does not have."""
     kind = options.output.kind
-    if kind == "timeline" and view == "op":
-        raise NbprofError("the op view has no timeline; the graph, scope and code views have one.")
+    if kind == "timeline" and not VIEWS[view].has_timeline:
+        able = ", ".join(name for name, declared in VIEWS.items() if declared.has_timeline)
+        raise NbprofError(f"the {view} view has no timeline; these have one: {able}.")
     if kind != "pprof":
         return
-    if view != "code":
-        raise NbprofError(f"-output pprof is of the code view, not of the {view} view.")
+    if not VIEWS[view].has_pprof:
+        able = ", ".join(name for name, declared in VIEWS.items() if declared.has_pprof)
+        raise NbprofError(f"the {view} view has no pprof output; these have one: {able}.")
     if len(options.select) != 1 or options.select[0] not in PPROF_COLUMNS:
         raise NbprofError(
             f"-output pprof takes one column, -select {' or '.join(PPROF_COLUMNS)}; "

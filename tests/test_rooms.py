@@ -9,7 +9,7 @@ from support.paths import PACKAGE
 
 SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
-    *("schema", "distinct_values", "op_types"),
+    *("schema", "distinct_values", "op_types", "view_kinds"),
 }
 """Everybody may read them; they read each other only."""
 
@@ -53,7 +53,7 @@ LATE_DOORS = {
     *(("views", "display"), ("views", "display.text")),
     *(("views", f"display.explorer.{file}") for file in ("page", "explorer_widget")),
     ("_profile", "display.explorer.page"),
-    *(("views", f"export.{file}") for file in ("table", "parquet", "whole_file")),
+    *(("views", f"export.{file}") for file in ("table", "parquet", "outputs", "whole_file")),
     *(("_profile", "export.own_file"), ("_profile", "export.whole_file")),
     ("memory", "export.whole_file"),
     ("views", "display.plots.bars"),

@@ -9,14 +9,18 @@ from nbprof.export.single_runs import need_single_runs
 from nbprof.export.whole_file import whole_file
 from nbprof.options import Output
 from nbprof.protos.letters import letters
+from nbprof.views.view import unwritten
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.views.view import View
 
 
-def write(profile: "Profile", view: "View") -> tuple[Path, ...]:
-    """Write the files that the view's options name, and give their paths."""
+def write(view: "View") -> tuple[Path, ...]:
+    """Write the files that the view's options name and return their paths."""
+    profile = view.profile
+    if profile is None or not view.options.output.outfile:
+        return ()
     path = Path(view.options.output.outfile)
     if view.options.output.kind == "timeline":
         return tuple(_write_timeline(profile, one, path) for one in _step_by_step(profile, view))
@@ -24,7 +28,8 @@ def write(profile: "Profile", view: "View") -> tuple[Path, ...]:
         if view.options.output.kind == "pprof":
             pprof.write(profile, view, file)
         else:
-            file.write(letters(view.text))
+            notes = tuple(note for note in view.notes if note not in unwritten(view.options))
+            file.write(letters(replace(view, notes=notes).text))
     return (path,)
 
 

@@ -123,7 +123,8 @@ class NbprofMagics(Magics):
             self.shell.user_ns[request.name] = view
         if not request.quiet and request.options.output.kind == "stdout":
             display(view.explore() if request.explore else view)
-        for path in () if request.quiet else view.written:
+        written = view.write_output()
+        for path in () if request.quiet else written:
             sys.stdout.write(f"{path} is written.\n")
         if request.text_file:
             write_text(request.text_file, view.text)

@@ -1,13 +1,15 @@
-"""Views: pure functions of a Profile and ViewOptions, each giving a View."""
+"""Views: pure functions of a Profile and ViewOptions that return a View."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 from nbprof.errors import NbprofError
 from nbprof.options import check_output
-from nbprof.views import code, graph, layer, op, scope
+from nbprof.view_kinds import VIEWS, ViewKind, view_names
 from nbprof.views.measure import only_what_ran
 from nbprof.views.nothing_shown import why_nothing
+from nbprof.views.view import unwritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,22 +18,23 @@ if TYPE_CHECKING:
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
 
-VIEWS: "dict[str, Callable[[Profile, ViewOptions], View]]" = {
-    "op": op.view,
-    "scope": scope.view,
-    "graph": graph.view,
-    "code": code.view,
-    "layer": layer.view,
-}
+__all__ = ["VIEWS", "ViewKind", "view"]
 
 
 def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
-    """Group `profile` by the view called `name`."""
+    """Return the view called `name` of a profile."""
     if name not in VIEWS:
-        raise NbprofError(f"there is no view {name!r} yet; there is {', '.join(VIEWS)}.")
+        raise NbprofError(f"there is no view {name!r}; views are {view_names()}.")
     check_output(name, options)
+    make = _maker(VIEWS[name])
     named = (*options.select, options.order_by, *options.minimum)
     counted = profile if "params" in named else only_what_ran(profile)
-    made = VIEWS[name](counted, options)
-    notes = made.notes + why_nothing(made, lambda other: VIEWS[name](counted, other))
-    return replace(made, profile=profile, notes=notes)
+    shown = make(counted, options)
+    notes = shown.notes + why_nothing(shown, lambda other: make(counted, other))
+    return replace(shown, profile=profile, notes=notes + unwritten(options))
+
+
+def _maker(kind: ViewKind) -> "Callable[[Profile, ViewOptions], View]":
+    """Import the function that makes a view."""
+    module, _, function = kind.maker.partition(":")
+    return cast("Callable[[Profile, ViewOptions], View]", getattr(import_module(module), function))

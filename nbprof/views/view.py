@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from nbprof.options import ViewOptions
 
 
+def unwritten(options: "ViewOptions") -> tuple[str, ...]:
+    """Note that a view with an outfile has not written it by itself."""
+    path = options.output.outfile
+    return (f"view.write_output() writes {path}; until then nothing is written",) if path else ()
+
+
 @dataclass(frozen=True, eq=False)
 class Origin:
     """What the rows of a tree were made of: for files that say more than the frame does."""
@@ -77,8 +83,6 @@ class View:
     """Whether the numbers are tfprof's own, so that the text must be, too."""
     origin: Origin | None = None
     """Of a tree that goes into a timeline or to pprof."""
-    written: "tuple[Path, ...]" = ()
-    """The files that `-output` asked for."""
     places: "Callable[[], Places] | None" = None
     """Says where the events count; None: a printed report."""
     profile: "Profile | None" = None
@@ -95,6 +99,12 @@ class View:
         from nbprof.display import text
 
         return text.report(self)
+
+    def write_output(self) -> "tuple[Path, ...]":
+        """Write the files that the option `output` names and return their paths."""
+        from nbprof.export import outputs
+
+        return outputs.write(self)
 
     def to_csv(self, path: "str | os.PathLike[str]") -> None:
         """Write the frame as CSV, one header line, raw numbers."""

@@ -29,8 +29,11 @@ def run_twice():
 def write(tmp_path, view, kind, **options):
     """Write one output; give the text or bytes of each file, by the end of its name."""
     shown = run_twice().view(view, output=f"{kind}:outfile={tmp_path / 'out'}", **options)
-    assert sorted(shown.written) == sorted(tmp_path.iterdir())
-    return {path.name.removeprefix("out"): path.read_bytes() for path in shown.written}
+    assert list(tmp_path.iterdir()) == []
+    assert f"view.write_output() writes {tmp_path / 'out'}" in shown.notes[-1]
+    written = shown.write_output()
+    assert sorted(written) == sorted(tmp_path.iterdir())
+    return {path.name.removeprefix("out"): path.read_bytes() for path in written}
 
 
 # Reports
@@ -46,7 +49,7 @@ def test_a_report_is_written_as_it_would_be_shown(tmp_path):
 def test_an_output_without_a_file_writes_none(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    assert run_twice().view("op", output=kind).written == ()
+    assert run_twice().view("op", output=kind).write_output() == ()
 
     assert list(tmp_path.iterdir()) == []
 
@@ -254,7 +257,7 @@ def test_a_metric_that_was_not_recorded_is_no_profile(tmp_path):
     made = profile(node("a", micros=1, size=float("nan"), stack=STACK))
 
     with pytest.raises(NbprofError, match="bytes was not recorded"):
-        made.code(select="bytes", output=f"pprof:outfile={tmp_path / 'out'}")
+        made.code(select="bytes", output=f"pprof:outfile={tmp_path / 'out'}").write_output()
 
     assert list(tmp_path.iterdir()) == []
 
@@ -266,7 +269,11 @@ def test_a_metric_that_was_not_recorded_is_no_profile(tmp_path):
     ("view", "options", "reason"),
     [
         ("op", {"output": "timeline:outfile=x"}, "op view has no timeline"),
-        ("scope", {"output": "pprof:outfile=x", "select": "micros"}, "not of the scope view"),
+        (
+            "scope",
+            {"output": "pprof:outfile=x", "select": "micros"},
+            "view has no pprof output",
+        ),
         ("code", {"output": "pprof:outfile=x", "select": "micros,bytes"}, "takes one column"),
         ("code", {"output": "pprof:outfile=x", "select": "occurrence"}, "not occurrence"),
         ("op", {"output": "file:outfile=/nowhere/x"}, "/nowhere/x cannot be written"),
@@ -279,7 +286,7 @@ def test_what_cannot_be_written_is_refused_in_a_sentence(
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(NbprofError, match=f"{reason}.*[.]$"):
-        run_twice().view(view, **options)
+        run_twice().view(view, **options).write_output()
 
     assert list(tmp_path.iterdir()) == []
 
@@ -297,6 +304,7 @@ def test_half_a_character_costs_no_view_and_no_file(tmp_path, view):
     out = tmp_path / "out.txt"
 
     shown = made.view(view, select="micros,op_types,input_shapes", output=f"file:outfile={out}")
+    shown.write_output()
 
     assert HALF in shown.text
     assert "\N{REPLACEMENT CHARACTER}" in out.read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ def ours(case, output, folder):
     kind = "file" if output == "text" else output
     options = {**DEFAULTS, **case.options, "output": f"{kind}:outfile={folder / 'out'}"}
     try:
-        profile_of(case).view(case.view, **options)
+        profile_of(case).view(case.view, **options).write_output()
     except NbprofError as error:
         if "needs lines of Python" not in str(error):
             raise

@@ -114,7 +114,7 @@ def test_what_needs_single_runs_says_so(tmp_path):
     with pytest.raises(NbprofError, match="needs single runs"):
         small.export(tmp_path / "x.trace.json")
     with pytest.raises(NbprofError, match="needs single runs"):
-        small.view("scope", output=f"timeline:outfile={tmp_path / 'y'}")
+        small.view("scope", output=f"timeline:outfile={tmp_path / 'y'}").write_output()
     assert not [path for path in tmp_path.iterdir() if path.suffix != ".pb"]
     small.advise()
     small.export(tmp_path / "x.tfprof")

@@ -1,0 +1,94 @@
+"""`VIEWS`: every view, declared once.
+
+The words of `%tfprof`, completion, help, the methods of a Profile, the Doc block of a report, the
+explorer's tabs, `parse_text` and the docs page all read this table. It names makers instead of
+importing them, so that `%load_ext nbprof` imports neither pandas nor numpy.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewKind:
+    """What the rest of the program needs to know about a view."""
+
+    name: str
+    """What the user types after `%tfprof`."""
+    doc: str
+    """One line that says what the rows are and how to read their numbers."""
+    maker: str
+    """`module:function` that makes the view, `(Profile, ViewOptions) -> View`."""
+    needs: Literal["ops", "samples", "calls", "lines", "sites"] = "ops"
+    """What must have been recorded."""
+    is_tree: bool = True
+    """Whether rows have a parent row."""
+    full_names: bool = False
+    """Whether a row's whole name is shown; otherwise the part behind its last slash."""
+    has_timeline: bool = True
+    """Whether `-output timeline` can draw it."""
+    has_pprof: bool = False
+    """Whether `-output pprof` can write it."""
+    tree_legend: bool = True
+    """Whether params and float_ops come first and titles are those of tfprof's scope view."""
+    rows_are_lines: bool = False
+    """Whether rows are lines of Python, for which tfprof prints neither counts nor shapes."""
+    texts: tuple[str, ...] = ()
+    """Text columns that its frame always has, shown beside the name."""
+    not_in_traces: str = ""
+    """What it shows that a trace without the program's graph does not hold."""
+
+
+VIEWS: dict[str, ViewKind] = {
+    kind.name: kind
+    for kind in (
+        ViewKind(
+            name="op",
+            doc="one row per op type; each number is followed by the share of this row and all "
+            "rows below it, then by the row's own share",
+            maker="nbprof.views.op:view",
+            is_tree=False,
+            has_timeline=False,
+            tree_legend=False,
+        ),
+        ViewKind(
+            name="scope",
+            doc="nodes by the parts of their names; each number is the row's own, then the total "
+            "with everything below it",
+            maker="nbprof.views.scope:view",
+        ),
+        ViewKind(
+            name="graph",
+            doc="nodes under the first node that uses them; each number is the row's own, then "
+            "the total with everything it is made of",
+            maker="nbprof.views.graph:view",
+            full_names=True,
+            not_in_traces="which nodes use which",
+        ),
+        ViewKind(
+            name="code",
+            doc="ops under the line of Python that made or ran them; each number is the line's "
+            "own, then the total with the lines it called",
+            maker="nbprof.views.code:view",
+            full_names=True,
+            has_pprof=True,
+            tree_legend=False,
+            rows_are_lines=True,
+            texts=("source",),
+        ),
+        ViewKind(
+            name="layer",
+            doc="ops by Keras layer, forward and backward apart; each number is the row's own, "
+            "then the total with everything below it",
+            maker="nbprof.views.layer:view",
+            texts=("kind",),
+            not_in_traces="Keras layers",
+        ),
+    )
+}
+"""All views, in the order of the explorer's tabs."""
+
+
+def view_names() -> str:
+    """List the names of all views for a sentence."""
+    return ", ".join(VIEWS)
