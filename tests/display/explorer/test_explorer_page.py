@@ -199,6 +199,21 @@ def test_the_views_switch_without_a_kernel_and_keep_their_state(opened):
     assert opened.page.locator("input[type=search]").input_value() == "bias"
 
 
+def test_a_taller_view_is_drawn_in_full_at_once(opened):
+    rows = "document.querySelectorAll('.nbx-body .nbx-row:not([hidden])').length"
+    opened.button("op").click()
+    opened.page.wait_for_function(f"{rows} === 5")
+
+    at_once, later = opened.page.evaluate(f"""async () => {{
+      [...document.querySelectorAll('.nbx button')].find(b => b.textContent === 'graph').click();
+      const atOnce = {rows};
+      for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+      return [atOnce, {rows}];
+    }}""")
+
+    assert at_once == later > 15
+
+
 def test_columns_are_chosen_and_made_wider(opened):
     opened.button("Columns").click()
     opened.page.get_by_label("op types").uncheck()

@@ -64,14 +64,30 @@ export class TreeTable {
     if (moved) this.draw();
   }
 
-  /** Take the size that the table has now. */
+  /** Draw again if the table's size has changed. */
   measure() {
-    const { clientWidth: width, clientHeight: height } = this.grid;
     const before = this.sight;
-    this.sight = { ...before, width, height };
+    this.readSize();
     if (!this.shown) return;
-    if (width !== before.width) this.setWidths();
-    if (height !== before.height) this.draw();
+    if (this.sight.width !== before.width) this.setWidths();
+    if (this.sight.height !== before.height) this.draw();
+  }
+
+  readSize() {
+    const { clientWidth: width, clientHeight: height } = this.grid;
+    this.sight = { ...this.sight, width, height };
+  }
+
+  /**
+   * Make the table as tall as these rows need, up to what the page allows.
+   * @param {number} rows
+   */
+  setHeight(rows) {
+    const height = `${rows * ROW_HEIGHT + HEAD_HEIGHT + 18}px`;
+    if (height === this.grid.style.getPropertyValue("--least")) return;
+    this.grid.style.setProperty("--least", height);
+    // The observer would report the new size only after rows for the old one had been painted.
+    this.readSize();
   }
 
   /** @param {number} top */
@@ -130,7 +146,7 @@ export class TreeTable {
     const inSight = Math.min(Math.max(rows.length, 3), MOST_IN_SIGHT);
     // What stands below does not move with every letter of a search.
     this.inSight = this.state.kept ? Math.max(inSight, this.inSight) : inSight;
-    this.grid.style.setProperty("--least", `${this.inSight * ROW_HEIGHT + HEAD_HEIGHT + 18}px`);
+    this.setHeight(this.inSight);
     setAttributes(this.grid, {
       "aria-rowcount": rows.length + 1,
       "aria-colcount": this.columns.length + 1,
