@@ -21,13 +21,13 @@ __all__ = ["NbprofError", "__version__", "last", "load", "load_tfprof", "parse_t
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:
     """Register the magics (`%load_ext nbprof`)."""
-    from nbprof.magics.tfprof_magic import load
+    from nbprof.magics.registration import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: "InteractiveShell") -> None:
     """Put back what was there before (`%unload_ext nbprof`)."""
-    from nbprof.magics.tfprof_magic import unload
+    from nbprof.magics.registration import unload
 
     unload(shell)

@@ -1,1 +1,1 @@
-"""The front door: the magics, their lines, and how a cell is run."""
+"""The magics: their tables, their lines, and how a cell is run."""

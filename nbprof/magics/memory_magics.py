@@ -1,12 +1,14 @@
-"""The front door of the memory magics: `%memit`, `%mprun`, `%memobj`, and each for a cell.
+"""`%memit`, `%mprun` and `%memobj`, each for a line and for a cell.
 
-A magic parses its line, runs the code, hands over, and shows the result. It computes nothing.
+A magic parses its line, runs the code and shows the result. It computes nothing.
 """
 
+import dis
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 from IPython.core.magic import (
     Magics,
@@ -17,25 +19,34 @@ from IPython.core.magic import (
 )
 
 from nbprof.errors import NbprofError
+from nbprof.flags import MEMIT, MEMOBJ, MPRUN
+from nbprof.magics.bare_traceback import leave_like_bare
 from nbprof.magics.cell import (
     Cell,
     cell_names,
+    cell_number,
     compile_cell,
     compile_statement,
-    leave_like_bare,
-    number,
 )
-from nbprof.magics.conventions import or_usage_error, will_be_displayed, write_text
-from nbprof.magics.memory_line import MAGICS, Given, help_text, parse
+from nbprof.magics.flag_parser import ParsedLine, parse
+from nbprof.magics.reporting import or_usage_error, report_or_explain, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+    from types import FrameType
 
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbprof.memory.namespace import ObjectMemory
     from nbprof.memory.watched_code import Target
+
+DEFAULT_ROWS = 15
+"""Rows that `%memobj` shows without -n."""
+RUNNERS = ("run_line_magic", "run_cell_magic")
+"""The shell's methods that run a magic."""
+DISPLAY_INSTRUCTIONS = (("PRINT_EXPR", None), ("CALL_INTRINSIC_1", 1))
+"""The instruction that displays an expression's value: up to Python 3.11, and since."""
+LINE_IS_FOR_OPTIONS = "%%{} takes only options on its line; put the code in the lines below."
 
 
 @magics_class
@@ -44,45 +55,47 @@ class MemoryMagics(Magics):
 
     @no_var_expand
     @output_can_be_silenced
-    @line_cell_magic
+    @line_cell_magic(MEMIT)
     def memit(self, line: str, cell: str | None = None) -> Any:
-        """Filled from the table of flags below."""
+        """Overwritten with the help when the extension is loaded."""
         __tracebackhide__ = True
-        given = _parsed("memit", line)
-        code = _compiled(self.shell, "memit", line, given, cell)
-        if cell is not None and given.rest:
-            compile_statement(self.shell, "memit", given.rest).run()
+        parsed = or_usage_error(parse, MEMIT, line)
+        code = _compiled(self.shell, MEMIT, line, parsed, cell)
+        if cell is not None and parsed.rest:
+            compile_statement(self.shell, MEMIT, parsed.rest).run()
         from nbprof.capture.step_watch import steps_told
         from nbprof.memory.backends import backend
 
-        measuring = or_usage_error(backend, given.flags, steps_told)
+        measuring = or_usage_error(backend, parsed.flags, steps_told)
         value = None
         try:
-            for _ in range(given.get("r", 1)):
-                value = None  # what the run before returned is not memory of this one
+            for _ in range(parsed.get("r", 1)):
+                value = None  # the previous run's value must not count as memory of this one
                 value = measuring.run(code.run if cell is not None else code.run_and_drop)
         except BaseException as error:
             if cell is not None:
                 leave_like_bare(self.shell, error)
             raise
         finally:
-            told_later = "o" in given and will_be_displayed(line if cell is None else cell)
-            result = _reported("memit", lambda: measuring.result("v" in given), given, told_later)
-        if "o" in given:
+            shows_itself = "o" in parsed and _will_be_displayed(line if cell is None else cell)
+            result = _report(
+                MEMIT, lambda: measuring.result("v" in parsed), parsed, shows_itself=shows_itself
+            )
+        if "o" in parsed:
             return result
         return None if cell is None else value
 
     @no_var_expand
     @output_can_be_silenced
-    @line_cell_magic
+    @line_cell_magic(MPRUN)
     def mprun(self, line: str, cell: str | None = None) -> Any:
-        """Filled from the table of flags below."""
+        """Overwritten with the help when the extension is loaded."""
         __tracebackhide__ = True
-        given = _parsed("mprun", line)
-        code = _compiled(self.shell, "mprun", line, given, cell)
-        if cell is not None and given.rest:
-            raise UsageError("%%mprun takes options on its line; the code stands below it.")
-        targets = self._targets(given, code if cell is not None else None)
+        parsed = or_usage_error(parse, MPRUN, line)
+        code = _compiled(self.shell, MPRUN, line, parsed, cell)
+        if cell is not None and parsed.rest:
+            raise UsageError(LINE_IS_FOR_OPTIONS.format(MPRUN))
+        targets = self._targets(parsed, code if cell is not None else None)
         from nbprof.memory.line_meter import LineTracer
         from nbprof.memory.line_result import line_memory
 
@@ -95,39 +108,40 @@ class MemoryMagics(Magics):
                 leave_like_bare(self.shell, error)
             raise
         finally:
-            result = _reported("mprun", lambda: line_memory(targets, tracer.notes), given)
-        if "o" in given or "r" in given:
+            result = _report(MPRUN, lambda: line_memory(targets, tracer.notes), parsed)
+        if "o" in parsed or "r" in parsed:
             return result
         return None if cell is None else value
 
     @no_var_expand
     @output_can_be_silenced
-    @line_cell_magic
+    @line_cell_magic(MEMOBJ)
     def memobj(self, line: str, cell: str | None = None) -> Any:
-        """Filled from the table of flags below."""
+        """Overwritten with the help when the extension is loaded."""
         __tracebackhide__ = True
-        given = _parsed("memobj", line)
+        parsed = or_usage_error(parse, MEMOBJ, line)
         if cell is None:
-            held = or_usage_error(self._held, given)
-            result = _reported("memobj", lambda: held, given)
-            return result if "o" in given else None
-        if given.rest:
-            raise UsageError("%%memobj takes options on its line; the code stands below it.")
-        code = _compiled(self.shell, "memobj", line, given, cell)
+            held = or_usage_error(self._held, parsed)
+            result = _report(MEMOBJ, lambda: held, parsed)
+            return result if "o" in parsed else None
+        if parsed.rest:
+            raise UsageError(LINE_IS_FOR_OPTIONS.format(MEMOBJ))
+        code = _compiled(self.shell, MEMOBJ, line, parsed, cell)
         from nbprof.memory.namespace import resident_bytes
 
-        before = self._held(given)
-        before = replace(before, resident=resident_bytes())  # looking has taken memory, too
+        before = self._held(parsed)
+        before = replace(before, resident=resident_bytes())  # measuring took memory itself
         try:
             value = code.run()
         except BaseException as error:
             leave_like_bare(self.shell, error)
             raise
         finally:
-            result = _reported("memobj", lambda: self._left_behind(before, given), given)
-        return result if "o" in given else value
+            result = _report(MEMOBJ, lambda: self._left_behind(before, parsed), parsed)
+        return result if "o" in parsed else value
 
-    def _held(self, given: Given) -> "ObjectMemory":
+    def _held(self, parsed: ParsedLine) -> "ObjectMemory":
+        """Measure what the notebook's names hold, or those on the line."""
         from nbprof.memory.namespace import look
 
         shell = self.shell
@@ -138,32 +152,34 @@ class MemoryMagics(Magics):
         }
         for cell, value in shell.user_ns.get("Out", {}).items():
             names[f"Out[{cell}]"] = value
-        asked = given.rest.replace(",", " ").split()
-        for name in asked:
+        chosen = parsed.rest.replace(",", " ").split()
+        for name in chosen:
             if name not in names:
                 raise NbprofError(f"there is no name {name} in this notebook.")
-        wanted = {name: names[name] for name in asked} if asked else names
-        return look(wanted, given.get("n", 15), (shell, shell.user_ns, shell.user_ns.get("Out")))
+        measured = {name: names[name] for name in chosen} if chosen else names
+        containers = shell, shell.user_ns, shell.user_ns.get("Out")
+        return look(measured, parsed.get("n", DEFAULT_ROWS), containers)
 
-    def _left_behind(self, before: "ObjectMemory", given: Given) -> "ObjectMemory":
+    def _left_behind(self, before: "ObjectMemory", parsed: ParsedLine) -> "ObjectMemory":
+        """Measure what names hold now in addition."""
         from nbprof.memory.namespace import difference
 
-        return difference(before, self._held(given))
+        return difference(before, self._held(parsed))
 
-    def _targets(self, given: Given, cell: Cell | None) -> "list[Target]":
-        """Find the functions that -f names, or else take the cell's own lines."""
+    def _targets(self, parsed: ParsedLine, cell: Cell | None) -> "list[Target]":
+        """Find the functions that -f names; without -f, take the cell's own lines."""
         __tracebackhide__ = True
         from nbprof.memory.watched_code import of_cell, of_function
 
-        if "f" not in given:
+        if "f" not in parsed:
             if cell is None:
                 raise UsageError("%mprun watches functions: name one with -f FUNCTION.")
             codes = [code for code in cell.statements if not isinstance(code, SyntaxError)]
             codes += [cell.last_expression] if cell.last_expression else []
-            return [of_cell(codes, cell.raw, f"In [{number(self.shell)}]")]
+            return [of_cell(codes, cell.raw, f"In [{cell_number(self.shell)}]")]
         names = cell_names(self.shell)
         targets = []
-        for expression in dict.fromkeys(given.get("f")):
+        for expression in dict.fromkeys(parsed.get("f")):
             try:
                 function = eval(expression, self.shell.user_global_ns, self.shell.user_ns)
             except Exception as error:  # noqa: BLE001 whatever the user's expression raises
@@ -174,58 +190,59 @@ class MemoryMagics(Magics):
         return targets
 
 
-def _parsed(magic: str, line: str) -> Given:
-    __tracebackhide__ = True
-    given: Given = or_usage_error(parse, magic, line)
-    return given
-
-
 def _compiled(
-    shell: "InteractiveShell", magic: str, line: str, given: Given, cell: str | None
+    shell: "InteractiveShell", magic: str, line: str, parsed: ParsedLine, cell: str | None
 ) -> Cell:
+    """Compile the cell, or the statement on the line."""
     __tracebackhide__ = True
-    if cell is None:
-        if not given.rest:
-            raise UsageError(f"%{magic} needs a statement behind it; %%{magic} takes a cell.")
-        return compile_statement(shell, magic, given.rest)
-    return compile_cell(shell, magic, line, cell)
+    if cell is not None:
+        return compile_cell(shell, magic, line, cell)
+    if not parsed.rest:
+        raise UsageError(f"%{magic} needs a statement after it; to run a cell, use %%{magic}.")
+    return compile_statement(shell, magic, parsed.rest)
 
 
-def _reported(
-    magic: str, make: "Callable[[], Any]", given: Given, told_later: bool = False
-) -> "Any | None":
-    """Make and show a result; a fault of ours costs the report, not the user's value."""
-    try:
-        result = make()
+def _report(
+    magic: str, measure: "Callable[[], Any]", parsed: ParsedLine, *, shows_itself: bool = False
+) -> Any:
+    """Make, show and return a result; return None if that fails."""
+
+    def make_and_show() -> Any:
+        result = measure()
         if result is not None:
-            _show(result, given, told_later)
-    except KeyboardInterrupt:
-        sys.stderr.write(f"%{magic}'s report was interrupted; the code itself had ended.\n")
-    except NbprofError as error:
-        sys.stderr.write(f"{error} The code itself ran as usual.\n")
-    except Exception as error:  # noqa: BLE001 the user's code must not fail by our fault
-        sys.stderr.write(
-            f"%{magic} could not report ({type(error).__name__}: {error}); the code itself ran as "
-            "usual.\n"
-        )
-    else:
+            _show(result, parsed, shows_itself)
         return result
-    return None
+
+    return report_or_explain(magic, make_and_show)
 
 
-def _show(result: Any, given: Given, told_later: bool) -> None:
+def _show(result: Any, parsed: ParsedLine, shows_itself: bool) -> None:
     from IPython.display import display
 
-    if "q" not in given:
-        if "o" in given or given.get("r") is True:
-            # It shows itself where it lands, which may be at once.
-            sys.stdout.write("" if told_later else result.in_a_line)
-        else:
+    is_returned = "o" in parsed or parsed.get("r") is True
+    if "q" not in parsed:
+        if not is_returned:
             display(result)
-    file: Path | None = given.get("T")
-    if file is not None and write_text(file, f"{result.text}\n") and "q" not in given:
+        elif not shows_itself:
+            sys.stdout.write(result.in_a_line)
+    file = parsed.get("T")
+    if file is not None and write_text(file, f"{result.text}\n") and "q" not in parsed:
         sys.stdout.write(f"{file} is written.\n")
 
 
-for _magic in MAGICS:
-    getattr(MemoryMagics, _magic).__doc__ = help_text(_magic)
+def _will_be_displayed(code: str) -> bool:
+    """Return whether the shell displays the running magic's value, rather than binding it.
+
+    `code` is what the magic runs: a semicolon at its end silences it.
+    """
+    if DisplayHook.semicolon_at_end_of_expression(code):
+        return False
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code.co_name not in RUNNERS:
+        frame = frame.f_back
+    caller = frame.f_back if frame is not None else None
+    if caller is None:
+        return False
+    instructions = dis.get_instructions(caller.f_code)
+    following = next((later for later in instructions if later.offset > caller.f_lasti), None)
+    return following is not None and (following.opname, following.arg) in DISPLAY_INSTRUCTIONS

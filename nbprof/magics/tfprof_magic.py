@@ -1,6 +1,6 @@
-"""The front door: `%%tfprof` profiles a cell, `%tfprof` looks at the last profile again.
+"""`%%tfprof` profiles a cell, `%tfprof` looks at the last profile again.
 
-A magic parses its line, runs the cell, hands over, and shows the View. It computes nothing.
+A magic parses its line, runs the cell and shows the View. It computes nothing.
 """
 
 import sys
@@ -16,78 +16,62 @@ from IPython.core.magic import (
 )
 
 from nbprof.errors import NbprofError
-from nbprof.magics.cell import compile_cell, leave_like_bare, number
-from nbprof.magics.conventions import or_usage_error, write_text
-from nbprof.magics.memory_line import MAGICS as MEMORY_MAGICS
-from nbprof.magics.memory_line import completions as memory_completions
-from nbprof.magics.memory_magics import MemoryMagics
-from nbprof.magics.tfprof_line import (
-    ADVISE,
-    HELP,
-    MAGIC,
-    RESET,
-    SET,
-    Request,
-    completions,
-    help_text,
-    parse_line,
-)
+from nbprof.flags import TFPROF, flags_of
+from nbprof.magics.bare_traceback import leave_like_bare
+from nbprof.magics.cell import cell_number, compile_cell
+from nbprof.magics.help_and_completion import help_text
+from nbprof.magics.magic_table import ADVISE, HELP, SET
+from nbprof.magics.reporting import or_usage_error, report_or_explain, write_text
+from nbprof.magics.tfprof_line import Request, parse_line
 from nbprof.run import ProfiledRun, last
 
 if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
-
     from nbprof._profile import Profile
-
-NAMES = (MAGIC, *MEMORY_MAGICS)
-COMMANDS = tuple(f"{percent}{name}" for name in NAMES for percent in ("%", "%%"))
 
 
 @magics_class
 class NbprofMagics(Magics):
-    """nbprof's magics."""
+    """nbprof's magics for time, memory and float operations of ops."""
 
     @no_var_expand
     @output_can_be_silenced
-    @line_cell_magic(MAGIC)
+    @line_cell_magic(TFPROF)
     def tfprof(self, line: str, cell: str | None = None) -> Any:
-        """Filled from the tables of options below."""
+        """Overwritten with the help when the extension is loaded."""
         __tracebackhide__ = True
-        request = or_usage_error(parse_line, line, self._kept())
+        request = or_usage_error(parse_line, line, self._kept_options())
         if request.word == HELP:
-            sys.stdout.write(f"{help_text()}\n")
-            return None
-        if request.word == SET:
+            sys.stdout.write(f"{help_text(TFPROF)}\n")
+        elif request.word == SET:
             self._keep(request)
-            return None
-        if cell is not None:
-            if request.source is not None:
-                raise UsageError(f"-from views a file and runs no cell: %{MAGIC} -from PATH …")
+        elif cell is not None:
+            _check_placement(request, "cell")
             return self._profile(request, line, cell)
-        if request.light or request.limit is not None:
-            raise UsageError(f"-light and -limit are for cells that are profiled: %%{MAGIC} …")
-        or_usage_error(self._show, or_usage_error(_profile_of, request), request)
+        else:
+            _check_placement(request, "line")
+            or_usage_error(self._show, or_usage_error(_requested_profile, request), request)
         return None
 
-    def _kept(self) -> dict[str, str]:
-        """The options that `%tfprof set` gave to all later lines of this shell."""
+    def _kept_options(self) -> dict[str, str]:
+        """Return the options that `%tfprof set` keeps for later lines of this shell."""
         kept: dict[str, str] = self.__dict__.setdefault("_options_kept", {})
         return kept
 
     def _keep(self, request: Request) -> None:
-        kept = self._kept()
-        if RESET in request.given:
+        kept = self._kept_options()
+        if request.resets:
             kept.clear()
-        else:
-            kept.update(request.given)
+        kept.update(request.typed)
         options = " ".join(f"-{name} {value}" for name, value in kept.items())
-        sys.stdout.write(f"%{MAGIC} will use {options or 'its own defaults'}.\n")
+        sys.stdout.write(f"%{TFPROF} will use {options or 'its own defaults'}.\n")
 
     def _profile(self, request: Request, line: str, body: str) -> Any:
         __tracebackhide__ = True
         shell = self.shell
-        cell = compile_cell(shell, MAGIC, line, body)
-        run = ProfiledRun(f"In [{number(shell)}]", request.light, request.limit)
+        cell = compile_cell(shell, TFPROF, line, body)
+        run = ProfiledRun(
+            f"In [{cell_number(shell)}]", light="light" in request, limit=request.get("limit")
+        )
         try:
             or_usage_error(run.__enter__)
             return cell.run(run.mark_line)
@@ -96,21 +80,15 @@ class NbprofMagics(Magics):
             raise
         finally:
             if run.started:
-                self._report(run, request)
+                report_or_explain(
+                    TFPROF,
+                    lambda: self._report(run, request),
+                    f"; %{TFPROF} looks at its profile again",
+                )
 
     def _report(self, run: ProfiledRun, request: Request) -> None:
-        try:
-            run.__exit__(None, None, None)
-            self._show(run.profile, request)
-        except KeyboardInterrupt:
-            sys.stderr.write("nbprof's report was interrupted; the cell itself had ended.\n")
-        except NbprofError as error:
-            sys.stderr.write(f"{error} The cell ran, and %{MAGIC} looks at its profile again.\n")
-        except Exception as error:  # noqa: BLE001 the user's cell must not fail by our fault
-            sys.stderr.write(
-                f"nbprof could not report on this cell ({type(error).__name__}: {error}); "
-                "the cell itself ran as usual.\n"
-            )
+        run.__exit__(None, None, None)
+        self._show(run.profile, request)
 
     def _show(self, profile: "Profile", request: Request) -> None:
         from IPython.display import display
@@ -119,84 +97,53 @@ class NbprofMagics(Magics):
             self._advise(profile, request)
             return
         view = profile.view(request.word, request.options)
-        if request.name:
-            self.shell.user_ns[request.name] = view
-        if not request.quiet and request.options.output.kind == "stdout":
-            display(view.explore() if request.explore else view)
-        written = view.write_output()
-        for path in () if request.quiet else written:
-            sys.stdout.write(f"{path} is written.\n")
-        if request.text_file:
-            write_text(request.text_file, view.text)
+        self._bind(request, view)
+        if "q" not in request and request.options.output.kind == "stdout":
+            display(view.explore() if "explore" in request else view)
+        for path in view.write_output():
+            if "q" not in request:
+                sys.stdout.write(f"{path} is written.\n")
+        if "T" in request:
+            write_text(request.get("T"), view.text)
 
     def _advise(self, profile: "Profile", request: Request) -> None:
         from IPython.display import display
 
         from nbprof.display import advice
 
-        given = profile.advise()
-        if request.name:
-            self.shell.user_ns[request.name] = given
-        if not request.quiet:
-            faces = {"text/plain": advice.report(given), "text/html": advice.html_report(given)}
+        found = profile.advise()
+        self._bind(request, found)
+        if "q" not in request:
+            faces = {"text/plain": advice.report(found), "text/html": advice.html_report(found)}
             display(faces, raw=True)
-        if request.text_file:
-            write_text(request.text_file, advice.report(given))
+        if "T" in request:
+            write_text(request.get("T"), advice.report(found))
+
+    def _bind(self, request: Request, value: Any) -> None:
+        """Bind the variable that -o names."""
+        if "o" in request:
+            self.shell.user_ns[request.get("o")] = value
 
 
-def _profile_of(request: Request) -> "Profile":
-    """Find the profile that a line is about: a file's, or the last."""
-    if request.source is not None:
+def _check_placement(request: Request, kind: str) -> None:
+    """Refuse a flag that only the other form of the magic has."""
+    for name in request.flags:
+        only_for = flags_of(TFPROF)[name].only_for
+        if only_for == "cell" != kind:
+            raise UsageError(f"-{name} is for profiling a cell: use %%{TFPROF} -{name} …")
+        if only_for == "line" != kind:
+            raise UsageError(f"-{name} runs no cell: use %{TFPROF} -{name} …")
+
+
+def _requested_profile(request: Request) -> "Profile":
+    """Load the file of -from, or return the last profile."""
+    if "from" in request:
         from nbprof.files import load
 
-        return load(request.source)
+        return load(request.get("from"))
     profile = last()
     if profile is None:
-        raise NbprofError("nothing has been profiled yet: make %%tfprof a cell's first line.")
+        raise NbprofError(
+            "nothing has been profiled yet: put %%tfprof on the first line of a cell."
+        )
     return profile
-
-
-NbprofMagics.tfprof.__doc__ = help_text()
-
-
-_KINDS = ("line", "cell")
-_CLASSES = (NbprofMagics, MemoryMagics)
-_replaced: dict[int, dict[tuple[str, str], Any]] = {}
-"""For each shell, by its id, the magics that stood under our names before."""
-
-
-def load(shell: "InteractiveShell") -> None:
-    """Register the magics, remembering what they replace; twice does no harm."""
-    table = shell.magics_manager.magics
-    if id(shell) not in _replaced:
-        _replaced[id(shell)] = {
-            (kind, name): table[kind].get(name) for kind in _KINDS for name in NAMES
-        }
-        for command in COMMANDS:
-            shell.set_hook("complete_command", _complete, str_key=command)
-    shell.register_magics(*_CLASSES)
-
-
-def unload(shell: "InteractiveShell") -> None:
-    """Put back what stood under our names, or nothing; what was put there since stays."""
-    table = shell.magics_manager.magics
-    for (kind, name), before in _replaced.pop(id(shell), {}).items():
-        if not isinstance(getattr(table[kind].get(name), "__self__", None), _CLASSES):
-            continue
-        if before is None:
-            table[kind].pop(name, None)
-        else:
-            table[kind][name] = before
-    for command in COMMANDS:
-        dispatcher = shell.strdispatchers["complete_command"].strs.get(command)
-        if dispatcher is not None:
-            dispatcher.chain[:] = [
-                entry for entry in dispatcher.chain if getattr(entry[1], "__func__", 0) != _complete
-            ]
-    for registered in _CLASSES:
-        shell.magics_manager.registry.pop(registered.__name__, None)
-
-
-def _complete(_shell: "InteractiveShell", event: Any) -> list[str]:
-    of_memory = event.line.lstrip().lstrip("%").split(maxsplit=1)[0] in MEMORY_MAGICS
-    return (memory_completions if of_memory else completions)(event.line, event.symbol)

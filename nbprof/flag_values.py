@@ -1,0 +1,203 @@
+"""Check and convert the values of flags, whether typed on a magic's line or passed from Python.
+
+Each parser takes the flag's name, for its error message, and the value.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from keyword import iskeyword
+from pathlib import Path
+from typing import Literal
+
+from nbprof.columns import COLUMNS
+from nbprof.errors import NbprofError
+
+EVERYTHING = (".*",)
+"""tfprof's list of regular expressions that matches everything."""
+
+FILE_OUTPUTS = ("file", "timeline", "pprof")
+OUTPUTS = ("stdout", "none", *FILE_OUTPUTS)
+
+MAX_COUNT = 10**6
+"""Upper bound of a count, to catch typing errors."""
+
+_YES, _NO = ("true", "t", "yes", "y", "1", ""), ("false", "f", "no", "n", "0")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a report goes: onto the screen, nowhere, or into a file of some kind."""
+
+    kind: str = "stdout"
+    outfile: str = ""
+    """Empty when a program asks for a view that it writes itself."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:outfile={self.outfile}" if self.outfile else self.kind
+
+
+def metric_names() -> tuple[str, ...]:
+    """Return the columns that are numbers: those to sort by and to set a minimum for."""
+    return tuple(column.name for column in COLUMNS.values() if column.metrics)
+
+
+def column_names() -> tuple[str, ...]:
+    """Return every column that can be selected."""
+    return tuple(COLUMNS)
+
+
+def order_names() -> tuple[str, ...]:
+    """Return everything that rows can be sorted by."""
+    return ("name", *metric_names())
+
+
+def parse_choice(name: str, value: object, choices: Iterable[str]) -> str:
+    """Accept one of a few words."""
+    word = str(value)
+    if word in choices:
+        return word
+    raise NbprofError(f"-{name} takes one of {', '.join(choices)}, not {word!r}.")
+
+
+def parse_number(name: str, value: object) -> float:
+    """Read any number but NaN."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise NbprofError(f"-{name} takes a number, not {value!r}.")
+    return number
+
+
+def parse_integer(name: str, value: object) -> int:
+    """Read a whole number of any size, also in the form 1e3."""
+    number = parse_number(name, value)
+    if number != number // 1 or math.isinf(number):
+        raise NbprofError(f"-{name} takes a whole number, not {value!r}.")
+    text = str(value).strip()
+    return int(text) if text.lstrip("+-").isdecimal() else int(number)
+
+
+def parse_depth(name: str, value: object) -> int:
+    """Read a whole number that is not negative."""
+    depth = parse_integer(name, value)
+    if depth < 0:
+        raise NbprofError(f"-{name} takes a whole number of at least 0, not {value!r}.")
+    return depth
+
+
+def parse_count(name: str, value: object) -> int:
+    """Read a positive whole number."""
+    text = str(value)
+    if not text.isdecimal() or not 0 < int(text) < MAX_COUNT:
+        raise NbprofError(f"-{name} takes a whole number of at least 1, not {value!r}.")
+    return int(text)
+
+
+def parse_seconds(name: str, value: object) -> float:
+    """Read a positive number of seconds."""
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise NbprofError(f"-{name} takes a number of seconds above 0, not {value!r}.")
+    return seconds
+
+
+def parse_step(name: str, value: object) -> int | Literal["all"]:
+    """Read the number of a step, -1 or `all`."""
+    if value == "all":
+        return "all"
+    step = parse_integer(name, value)
+    if step < -1:
+        raise NbprofError(f"-{name} takes a step's number, -1 for their average, or all.")
+    return step
+
+
+def parse_columns(name: str, value: object) -> tuple[str, ...]:
+    """Read column names, as a list or separated by commas."""
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, Iterable):
+        raise NbprofError(f"-{name} takes column names, not {value!r}.")
+    stripped = [str(word).strip("'\" ") for word in words]
+    chosen = [parse_choice(name, word, COLUMNS) for word in stripped if word]
+    if not chosen and isinstance(value, str):
+        raise NbprofError(f"-{name} needs at least one of {', '.join(COLUMNS)}.")
+    return tuple(dict.fromkeys(chosen))
+
+
+def parse_regexes(name: str, value: object) -> tuple[str, ...]:
+    """Read RE2 expressions, as a list or separated by commas."""
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, Iterable):
+        raise NbprofError(f"-{name} takes regular expressions, not {value!r}.")
+    patterns = tuple(
+        str(word).strip("'\"") if isinstance(value, str) else str(word) for word in words
+    )
+    for pattern in patterns:
+        _check_regex(name, pattern)
+    return tuple(pattern for pattern in patterns if pattern or not isinstance(value, str))
+
+
+def _check_regex(name: str, pattern: str) -> None:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        raise NbprofError(
+            f"-{name} {pattern!r} is not a regular expression of RE2: {text}."
+        ) from None
+
+
+def parse_boolean(name: str, value: object) -> bool:
+    """Read true or false in any common spelling."""
+    word = str(value).lower()
+    if word not in _YES + _NO:
+        raise NbprofError(f"-{name} takes true or false, not {value!r}.")
+    return word in _YES
+
+
+def parse_output(name: str, value: object) -> Output:
+    """Read where the report goes, such as `file:outfile=PATH`."""
+    if isinstance(value, Output):
+        return value
+    kind, _, rest = str(value).partition(":")
+    parse_choice(name, kind, OUTPUTS)
+    settings = dict(part.partition("=")[::2] for part in rest.split(",") if part)
+    outfile = settings.pop("outfile", "")
+    if settings:
+        unknown = next(iter(settings))
+        raise NbprofError(f"-{name} {kind} has no setting {unknown!r}, only outfile=PATH.")
+    if outfile and kind not in FILE_OUTPUTS:
+        raise NbprofError(f"-{name} {kind} writes no file, so it takes no outfile=PATH.")
+    if not outfile and kind in FILE_OUTPUTS:
+        raise NbprofError(f"-{name} {kind} needs a file: {kind}:outfile=PATH.")
+    return Output(kind, outfile)
+
+
+def parse_variable(name: str, value: object) -> str:
+    """Read the name of a variable to bind in the notebook."""
+    text = str(value)
+    if not text.isidentifier() or iskeyword(text) or text.startswith("__"):
+        raise NbprofError(f"-{name} takes the name of a Python variable, not {text!r}.")
+    return text
+
+
+def parse_file(name: str, value: object) -> Path:
+    """Read the path of a file to write, and refuse what can be known to fail before code runs."""
+    path = Path(str(value)).expanduser().absolute()  # the cell may change the working directory
+    if path.is_dir():
+        raise NbprofError(f"-{name} cannot write {value!r}: it is a directory. Name a file in it.")
+    if not path.parent.is_dir():
+        raise NbprofError(
+            f"-{name} cannot write {value!r}: the directory {path.parent} does not exist."
+        )
+    return path

@@ -1,0 +1,387 @@
+"""`FLAGS`: every flag of every magic, declared once.
+
+The lines of the magics, their help, completion and the reference page are read from this table, and
+so are the keywords of `profile.view`.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from nbprof import flag_values as values
+from nbprof.columns import COLUMNS
+from nbprof.errors import NbprofError
+
+TFPROF, MEMIT, MPRUN, MEMOBJ = "tfprof", "memit", "mprun", "memobj"
+MEMORY = (MEMIT, MPRUN, MEMOBJ)
+
+BACKENDS = ("nbprof", "memory_profiler")
+"""The meters that `%memit` can measure with."""
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "trainable_variables_parameter": {
+        "max_depth": 10000,
+        "account_type_regexes": ("_trainable_variables",),
+        "account_displayed_op_only": True,
+        "select": ("params",),
+        "order_by": "name",
+    },
+    "float_operation": {
+        "max_depth": 10000,
+        "min_float_ops": 1,
+        "account_displayed_op_only": True,
+        "select": ("float_ops",),
+        "order_by": "float_ops",
+    },
+    "time_and_memory": {
+        "max_depth": 10000,
+        "min_bytes": 1,
+        "min_micros": 1,
+        "account_displayed_op_only": True,
+        "select": ("micros", "bytes"),
+        "order_by": "micros",
+    },
+}
+"""The ready-made options of ProfileOptionBuilder, by name."""
+
+
+def _no_choices() -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """One flag of one or more magics."""
+
+    name: str
+    """What is typed after the dash."""
+    help: str
+    magics: tuple[str, ...]
+    """The magics that have it."""
+    value: str = ""
+    """The placeholder of its value in the help; empty for a switch."""
+    parser: Callable[[str, object], Any] | None = None
+    """Converts `(name, value)`; without one, the value must be a choice, if there are choices."""
+    choices: Callable[[], tuple[str, ...]] = _no_choices
+    """Returns the values that completion offers."""
+    if_alone: str = ""
+    """The value it has when none follows; empty if it needs one."""
+    repeatable: bool = False
+    """Whether it may be given more than once; its value is then a list."""
+    is_option: bool = False
+    """Whether it is also a keyword of `profile.view` and kept by `%tfprof set`."""
+    only_for: Literal["", "cell", "line"] = ""
+    """Whether only the cell magic or only the line magic has it."""
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it never takes a value."""
+        return not self.value
+
+    @property
+    def usage(self) -> str:
+        """The flag as it is typed, with the placeholder of its value."""
+        return f"-{self.name} {self.value}".rstrip()
+
+    def parse(self, value: object) -> Any:
+        """Check and convert a value; raise NbprofError for a bad one."""
+        if self.parser is not None:
+            return self.parser(self.name, value)
+        choices = self.choices()
+        return values.parse_choice(self.name, value, choices) if choices else value
+
+
+def _output_choices() -> tuple[str, ...]:
+    return ("stdout", "none", *(f"{kind}:outfile=" for kind in values.FILE_OUTPUTS))
+
+
+def _by_name(*flags: Flag) -> dict[str, Flag]:
+    """Key flags by name, adding the magic if another magic has a flag of that name before."""
+    table: dict[str, Flag] = {}
+    for flag in flags:
+        key = f"{flag.magics[0]} -{flag.name}" if flag.name in table else flag.name
+        table[key] = flag
+    return table
+
+
+FLAGS = _by_name(
+    Flag(
+        name="o",
+        value="NAME",
+        help="bind the View to NAME and still show it",
+        magics=(TFPROF,),
+        parser=values.parse_variable,
+    ),
+    Flag(
+        name="q",
+        help="show nothing",
+        magics=(TFPROF, *MEMORY),
+    ),
+    Flag(
+        name="T",
+        value="FILE",
+        help="save the text report to FILE",
+        magics=(TFPROF, *MEMORY),
+        parser=values.parse_file,
+    ),
+    Flag(
+        name="from",
+        value="PATH",
+        help="view a file instead of the last profile: a trace, a run's folder, a logdir, or a "
+        "file saved by nbprof or tfprof",
+        magics=(TFPROF,),
+        only_for="line",
+    ),
+    Flag(
+        name="explore",
+        help="show the live explorer, a widget with all rows; NAME.explore() shows the same one",
+        magics=(TFPROF,),
+    ),
+    Flag(
+        name="limit",
+        value="SECONDS",
+        help="stop tracing after this long while the cell runs on (default 60)",
+        magics=(TFPROF,),
+        parser=values.parse_seconds,
+        only_for="cell",
+    ),
+    Flag(
+        name="light",
+        help="trace less, at less cost: no memory, no lines of eager ops, and cheap ops are not "
+        "counted once they are warm",
+        magics=(TFPROF,),
+        only_for="cell",
+    ),
+    Flag(
+        name="preset",
+        value="NAME",
+        help=f"start from a ready-made set of options: {', '.join(PRESETS)}",
+        magics=(TFPROF,),
+        choices=lambda: tuple(PRESETS),
+        is_option=True,
+    ),
+    Flag(
+        name="max_depth",
+        value="N",
+        help="show at most N levels of a tree, counting the root; in the op view, as in tfprof, N "
+        "rows after the first",
+        magics=(TFPROF,),
+        parser=values.parse_depth,
+        is_option=True,
+    ),
+    Flag(
+        name="order_by",
+        value="COLUMN",
+        help="sort by this column, largest first, or by name",
+        magics=(TFPROF,),
+        choices=values.order_names,
+        is_option=True,
+    ),
+    Flag(
+        name="select",
+        value="COLUMN,…",
+        help="show these columns",
+        magics=(TFPROF,),
+        parser=values.parse_columns,
+        choices=values.column_names,
+        is_option=True,
+    ),
+    Flag(
+        name="step",
+        value="N",
+        help="show one step; -1 is the average over the steps in which a node ran, all is their "
+        "sum; the default is all for a recorded cell and -1 for tfprof's inputs",
+        magics=(TFPROF,),
+        parser=values.parse_step,
+        choices=lambda: ("all", "-1"),
+        is_option=True,
+    ),
+    Flag(
+        name="account_type_regexes",
+        value="REGEX,…",
+        help="count only nodes that have a matching op type; a node's device and the kind of a "
+        "variable are types, too",
+        magics=(TFPROF,),
+        parser=values.parse_regexes,
+        is_option=True,
+    ),
+    Flag(
+        name="start_name_regexes",
+        value="REGEX,…",
+        help="start at rows that match",
+        magics=(TFPROF,),
+        parser=values.parse_regexes,
+        is_option=True,
+    ),
+    Flag(
+        name="trim_name_regexes",
+        value="REGEX,…",
+        help="show nothing below rows that match",
+        magics=(TFPROF,),
+        parser=values.parse_regexes,
+        is_option=True,
+    ),
+    Flag(
+        name="show_name_regexes",
+        value="REGEX,…",
+        help="show only rows that match",
+        magics=(TFPROF,),
+        parser=values.parse_regexes,
+        is_option=True,
+    ),
+    Flag(
+        name="hide_name_regexes",
+        value="REGEX,…",
+        help="hide rows that match",
+        magics=(TFPROF,),
+        parser=values.parse_regexes,
+        is_option=True,
+    ),
+    Flag(
+        name="account_displayed_op_only",
+        value="[true|false]",
+        help="add up only the rows that are shown",
+        magics=(TFPROF,),
+        parser=values.parse_boolean,
+        choices=lambda: ("true", "false"),
+        if_alone="true",
+        is_option=True,
+    ),
+    Flag(
+        name="output",
+        value="WHERE",
+        help="stdout, none, file:outfile=PATH, timeline:outfile=PATH (a Chrome trace for each "
+        "step, named PATH_STEP; not for the op view) or pprof:outfile=PATH (code view only)",
+        magics=(TFPROF,),
+        parser=values.parse_output,
+        choices=_output_choices,
+        is_option=True,
+    ),
+    Flag(
+        name="frames",
+        value="WHOSE",
+        help="in the code view, show only your own lines (user) or also those of TensorFlow and "
+        "Keras (all)",
+        magics=(TFPROF,),
+        choices=lambda: ("user", "all"),
+        is_option=True,
+    ),
+    Flag(
+        name="o",
+        help="return a MemoryResult instead of the cell's own value",
+        magics=(MEMIT,),
+    ),
+    Flag(
+        name="o",
+        help="return a LineMemory instead of the cell's own value",
+        magics=(MPRUN,),
+    ),
+    Flag(
+        name="o",
+        help="return an ObjectMemory instead of the cell's own value",
+        magics=(MEMOBJ,),
+    ),
+    Flag(
+        name="r",
+        value="N",
+        help="run the code N times and keep the highest peak",
+        magics=(MEMIT,),
+        parser=values.parse_count,
+    ),
+    Flag(
+        name="t",
+        value="SECONDS",
+        help="stop measuring after this long while the code runs on",
+        magics=(MEMIT,),
+        parser=values.parse_seconds,
+    ),
+    Flag(
+        name="i",
+        value="SECONDS",
+        help="time between samples of the curve (default 0.01); the peak does not depend on it",
+        magics=(MEMIT,),
+        parser=values.parse_seconds,
+    ),
+    Flag(
+        name="c",
+        help="include child processes; the peak is then a lower bound",
+        magics=(MEMIT,),
+    ),
+    Flag(
+        name="v",
+        help="also report what Python objects and tensors hold, and what the allocator could "
+        "return",
+        magics=(MEMIT,),
+    ),
+    Flag(
+        name="trim",
+        help="first make the allocator return its unused memory, so that using it again shows",
+        magics=(MEMIT,),
+    ),
+    Flag(
+        name="backend",
+        value="NAME",
+        help="measure with nbprof's exact meter, or with memory_profiler for comparison",
+        magics=(MEMIT,),
+        choices=lambda: BACKENDS,
+    ),
+    Flag(
+        name="f",
+        value="FUNCTION",
+        help="watch this function or method, defined in a cell or in a file; may be repeated",
+        magics=(MPRUN,),
+        repeatable=True,
+    ),
+    Flag(
+        name="r",
+        help="same as -o, as in memory_profiler",
+        magics=(MPRUN,),
+    ),
+    Flag(
+        name="n",
+        value="N",
+        help="show N rows (default 15)",
+        magics=(MEMOBJ,),
+        parser=values.parse_count,
+    ),
+)
+"""All flags in the order of the help. `flags_of` adds a `-min_*` flag for each metric."""
+
+
+def flags_of(magic: str) -> dict[str, Flag]:
+    """Return the flags of a magic by name, with those that come from `COLUMNS`."""
+    flags = {flag.name: flag for flag in FLAGS.values() if magic in flag.magics}
+    if magic == TFPROF:
+        flags |= {flag.name: flag for flag in map(_minimum_flag, values.metric_names())}
+    return flags
+
+
+def _minimum_flag(column: str) -> Flag:
+    title = COLUMNS[column].title.partition(" (")[0]
+    return Flag(
+        name=f"min_{column}",
+        value="N",
+        help=f"hide rows with {title} below N",
+        magics=(TFPROF,),
+        parser=values.parse_number,
+        is_option=True,
+    )
+
+
+def view_options() -> dict[str, Flag]:
+    """Return the keywords of `profile.view`, by name."""
+    return {name: flag for name, flag in flags_of(TFPROF).items() if flag.is_option}
+
+
+def unknown_flag(name: str, known: Iterable[str]) -> NbprofError:
+    """Make the error for a flag that does not exist, with the nearest one that does."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean -{close[0]}?" if close else f"known options: {dashed(known)}."
+    return NbprofError(f"there is no option -{name}; {hint}")
+
+
+def dashed(names: Iterable[str]) -> str:
+    """List flags for a sentence."""
+    return ", ".join(f"-{name}" for name in names)

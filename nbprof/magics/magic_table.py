@@ -1,0 +1,122 @@
+"""`MAGICS`: every magic, declared once: what it does, how its line is written, what it refuses.
+
+Their flags are in `nbprof.flags.FLAGS`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nbprof.flags import MEMIT, MEMOBJ, MPRUN, TFPROF
+from nbprof.options import ViewOptions
+from nbprof.view_kinds import VIEWS
+
+ADVISE, SET, HELP, RESET = "advise", "set", "help", "reset"
+
+_DEFAULTS = ViewOptions()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A word that `%tfprof` takes instead of a view."""
+
+    does: str
+    arguments: str = ""
+    """What may follow it, for the help."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Magic:
+    """A magic that exists for lines and for cells."""
+
+    does: str
+    forms: tuple[tuple[str, str], ...]
+    """How it is written, each with what that does; `{views}` stands for the names of views."""
+    remark: str
+    """What the help ends with."""
+    block: str
+    """The `with` statement that does the same for a block."""
+    block_result: str
+    """Where the result is after that block."""
+    has_views: bool = False
+    """Whether a line may begin with the name of a view."""
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    """The other words that a line may begin with."""
+    takes_code: bool = False
+    """Whether the rest of the line is code or names, kept as typed; its flags then come first."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """The flags of memory_profiler that it does not have, each with the error that says why."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words that a line may begin with."""
+        return (*(VIEWS if self.has_views else ()), *self.commands)
+
+
+MAGICS = {
+    TFPROF: Magic(
+        does="Profile a TensorFlow cell, or look at the last profile again.",
+        forms=(
+            ("%%tfprof [{views}] [options]", "profile the cell below"),
+            ("%tfprof [{views}] [options]", "view the last profile without running anything"),
+        ),
+        remark="The cell runs as if bare, and the report follows its output. Defaults: the op "
+        f"view, -order_by {_DEFAULTS.order_by}, -select {','.join(_DEFAULTS.select)}, "
+        f"-max_depth {_DEFAULTS.max_depth}.",
+        block="with nbprof.profile() as run",
+        block_result="run.profile",
+        has_views=True,
+        commands={
+            ADVISE: Command(does="suggest improvements"),
+            SET: Command(
+                does="keep options for later lines; set reset forgets them", arguments="[options]"
+            ),
+            HELP: Command(does="print this help"),
+        },
+    ),
+    MEMIT: Magic(
+        does="Measure the memory of a statement or a cell: before, at the peak, after, and the "
+        "curve in between.",
+        forms=(
+            ("%memit [options] STATEMENT", "run the statement once"),
+            ("%%memit [options] [SETUP]", "run the cell below; SETUP runs first, unmeasured"),
+        ),
+        remark="The code runs as if bare, in this process. Amounts are resident memory (RSS). "
+        "Memory that the allocator kept from earlier code is reused without showing.",
+        block="with nbprof.memory.measure() as run",
+        block_result="run.result",
+        takes_code=True,
+    ),
+    MPRUN: Magic(
+        does="Measure memory line by line: what each line leaves behind, and how high it rises.",
+        forms=(
+            ("%mprun -f FUNCTION [options] STATEMENT", "run the statement, watch the function"),
+            ("%%mprun [options]", "run the cell below and watch its lines"),
+            ("%%mprun -f FUNCTION [options]", "run the cell below and watch the function"),
+        ),
+        remark="The code runs once, as if bare, in this process. A line's numbers include what it "
+        "calls. Memory is read after every line that takes 20 µs or more, and at least every "
+        "200 µs; memory of shorter lines counts toward the line after which it is read.",
+        block="with nbprof.memory.measure() as run",
+        block_result="run.result",
+        takes_code=True,
+        refused={
+            "c": "%mprun has no -c, because nobody knows which line a child process' memory "
+            "belongs to; %memit -c adds children to the peak of a statement or cell."
+        },
+    ),
+    MEMOBJ: Magic(
+        does="Show what the notebook's names hold, or what a cell left behind.",
+        forms=(
+            ("%memobj [options] [NAME ...]", "measure all names, or these"),
+            ("%%memobj [options]", "run the cell below and show what it left in names"),
+        ),
+        remark="Arrays count with their data, DataFrames with their strings, and tensors, "
+        "variables and models with what TensorFlow holds for them. Data that several names "
+        "share counts once. A ~ marks what took too long to measure in full. Values that the shell "
+        "keeps in Out count, too.",
+        block="with nbprof.memory.measure() as run",
+        block_result="run.result",
+        takes_code=True,
+    ),
+}
+"""All magics by name."""
