@@ -73,7 +73,7 @@ def check_output(view: str, options: ViewOptions) -> None:
         return
     if not VIEWS[view].has_pprof:
         having = ", ".join(name for name, other in VIEWS.items() if other.has_pprof)
-        raise NbprofError(f"the {view} view has no -output pprof; use the {having} view.")
+        raise NbprofError(f"the {view} view has no pprof output; these have one: {having}.")
     columns = [name for name in metric_names() if name != "occurrence"]
     if len(options.select) != 1 or options.select[0] not in columns:
         raise NbprofError(

@@ -14,9 +14,8 @@ from support.paths import TOP
 
 import nbprof
 from nbprof.columns import COLUMNS
-from nbprof.display.text import DOC
-from nbprof.magics.tfprof_line import COMMANDS, OWN_FLAGS, VIEWS, WORDS
-from nbprof.options import OPTIONS, OUTPUTS, PRESETS, ViewOptions
+from nbprof.flags import PRESETS
+from nbprof.view_kinds import VIEWS
 
 DOCS = TOP / "docs"
 VIEW_PAGES = [DOCS / "views" / f"{view}.md" for view in VIEWS]
@@ -28,32 +27,12 @@ def cell(text):
     return text.replace("|", "\\|")
 
 
-def code(text):
-    """Set a text as code in a table, where GitHub and mkdocs do not agree on a bar in backticks."""
-    return f"<code>{text.replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
-
-
-def spell(options):
-    """Write options as they are typed."""
-    words = []
-    for name, value in options.items():
-        if value is True:
-            words.append(f"-{name}")
-        else:
-            words.append(f"-{name} {','.join(value) if isinstance(value, tuple) else value}")
-    return " ".join(words)
-
-
 def columns_page():
     """Write docs/columns.md from the tables in the code."""
-    defaults = ViewOptions()
     lines = [
-        "# Columns and options",
+        "# Columns",
         "",
-        "Made from `nbprof/columns.py` and `nbprof/options.py` by "
-        "`pytest tests/test_docs.py --update-golden`.",
-        "",
-        "## Columns",
+        "Made from `nbprof/columns.py` by `pytest tests/test_docs.py --update-golden`.",
         "",
         "| `-select` | legend | columns of the frame | meaning |",
         "|---|---|---|---|",
@@ -72,48 +51,6 @@ def columns_page():
         "`total_m`, with everything below the row. Variables of a profiled cell are rows only "
         "where `params` is named, in",
         "`-select`, `-order_by` or `-min_params`.",
-        "",
-        "## Words",
-        "",
-        "A line of `%%tfprof` or `%tfprof` begins with one of these; without any it is `op`.",
-        "",
-        "| word | what it does |",
-        "|---|---|",
-        *(f"| [`{view}`](views/{view}.md) | {cell(DOC[view])} |" for view in VIEWS),
-        *(
-            f"| {code(f'{word} {after}'.strip())} | {cell(does)} |"
-            for word, (after, does) in COMMANDS.items()
-        ),
-        "",
-        "## Options",
-        "",
-        "With one dash or two on the magic's line, without on `profile.view(...)`. Defaults: "
-        f"`-order_by {defaults.order_by}`,",
-        f"`-select {','.join(defaults.select)}`, `-max_depth {defaults.max_depth}`.",
-        "",
-        "| option | meaning |",
-        "|---|---|",
-        *(
-            f"| {code(f'-{name} {option.value}')} | {cell(option.help)} |"
-            for name, option in OPTIONS.items()
-        ),
-        "",
-        "On the magic's line only:",
-        "",
-        "| flag | meaning |",
-        "|---|---|",
-        *(
-            f"| `{f'-{name} {value}'.strip()}` | {text} |"
-            for name, (value, text) in OWN_FLAGS.items()
-        ),
-        "",
-        "## Presets",
-        "",
-        "`-preset NAME`, or `profile.view(..., preset=NAME)`. Further options change the preset's.",
-        "",
-        "| preset | is |",
-        "|---|---|",
-        *(f"| `{name}` | `{spell(options)}` |" for name, options in PRESETS.items()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -144,15 +81,6 @@ def test_every_file_the_architecture_names_is_there():
     there = {file.name for file in (TOP / "nbprof").rglob("*.py")}
     there |= {file.name for file in (TOP / "tests").rglob("*.py")}
     assert {name.rpartition("/")[2] for name in named} <= there | {"utils.py"}
-
-
-def test_the_generated_page_has_every_word_option_preset_and_column():
-    text = (DOCS / "columns.md").read_text(encoding="utf-8")
-
-    code = re.findall(r"(?:`|<code>)([^`<]+)", text)
-    typed = {word.lstrip("-") for words in code for word in words.split()}
-    assert {*COLUMNS, *WORDS, *OPTIONS, *OWN_FLAGS, *PRESETS} <= typed
-    assert all(output in text for output in OUTPUTS)
 
 
 def test_every_page_is_in_the_navigation():

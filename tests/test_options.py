@@ -4,7 +4,7 @@ from nbprof.errors import NbprofError
 from nbprof.options import ViewOptions
 
 
-def test_the_defaults_are_those_of_a_captured_cell():
+def test_defaults_fit_a_captured_cell():
     options = ViewOptions.parse({})
 
     assert options == ViewOptions()
@@ -14,7 +14,7 @@ def test_the_defaults_are_those_of_a_captured_cell():
     assert options.step is None
 
 
-def test_values_may_be_typed_text_or_python_objects():
+def test_values_may_be_text_or_python_objects():
     typed = ViewOptions.parse({"max_depth": "3", "select": "micros, occurrence", "min_micros": "5"})
 
     assert typed == ViewOptions.parse(
@@ -29,31 +29,31 @@ def test_values_may_be_typed_text_or_python_objects():
         ("max_depth", "2.5", "-max_depth takes a whole number, not '2.5'."),
         ("max_depth", "nan", "-max_depth takes a number, not 'nan'."),
         ("max_depth", "inf", "-max_depth takes a whole number, not 'inf'."),
-        ("max_depth", "-5", "-max_depth takes a whole number from 0 on, not '-5'."),
+        ("max_depth", "-5", "-max_depth takes a whole number of at least 0, not '-5'."),
         ("order_by", "size", "-order_by takes one of name, bytes"),
         ("order_by", "tensor_value", "takes one of name, bytes"),
         ("select", "", "-select needs at least one of bytes"),
         ("select", 7, "-select takes column names, not 7."),
         ("select", "micros,tensor", "-select takes one of bytes, peak_bytes"),
         ("step", "-2", "-step takes a step's number"),
-        ("show_name_regexes", "a,(", "'(' is no regular expression of RE2"),
+        ("show_name_regexes", "a,(", "'(' is not a regular expression of RE2"),
         ("output", "xml:outfile=x", "takes one of stdout, none, file, timeline, pprof"),
         ("output", "none:outfile=x", "writes no file"),
-        ("output", "file:name=x", "has no 'name', only outfile"),
+        ("output", "file:name=x", "has no setting 'name', only outfile"),
         ("account_displayed_op_only", "perhaps", "takes true or false"),
         ("preset", "fast", "takes one of trainable_variables_parameter"),
         ("output", "file", "needs a file: file:outfile=PATH"),
         ("ordr_by", "micros", "did you mean -order_by?"),
-        ("zzz", "1", "there is no option -zzz; there is -max_depth"),
+        ("zzz", "1", "there is no option -zzz; known options: -preset, -max_depth"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(option, value, sentence):
+def test_a_bad_value_is_refused_in_a_sentence(option, value, sentence):
     with pytest.raises(NbprofError) as refused:
         ViewOptions.parse({option: value})
 
     assert sentence in str(refused.value)
 
 
-def test_a_whole_number_stays_the_one_that_was_typed():
+def test_whole_numbers_of_any_size_are_kept_exactly():
     assert ViewOptions.parse({"step": "99999999999999999999"}).step == 99999999999999999999
     assert ViewOptions.parse({"max_depth": "1e3"}).max_depth == 1000

@@ -1,4 +1,4 @@
-"""The bar: none for quick work, one after a second, none left behind."""
+"""The progress bar: none for quick work, one after a second, never left behind."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from nbprof.progress import progress
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that is set by hand."""
+    """Replace the clock by one that the test advances."""
     now = [0.0]
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
@@ -37,7 +37,7 @@ def test_quick_work_shows_nothing(clock, terminal):
     assert terminal.getvalue() == ""
 
 
-def test_work_over_a_second_shows_a_bar_that_goes_away(clock, terminal):
+def test_work_over_a_second_shows_a_bar_and_removes_it(clock, terminal):
     with progress("reading x", 4, "file") as done:
         done(1)
         clock[0] += 1.5
@@ -49,7 +49,7 @@ def test_work_over_a_second_shows_a_bar_that_goes_away(clock, terminal):
     assert terminal.getvalue().endswith("\r")
 
 
-def test_work_whose_end_is_not_known_shows_how_much_is_done(clock, terminal):
+def test_work_of_unknown_length_shows_how_much_is_done(clock, terminal):
     with progress("looking for traces in x", None, " folders") as done:
         done(7)
         clock[0] += 1.5
@@ -60,7 +60,7 @@ def test_work_whose_end_is_not_known_shows_how_much_is_done(clock, terminal):
     assert "8 folders" in shown
 
 
-def test_a_folder_that_takes_long_to_search_shows_a_bar(clock, terminal, tmp_path, monkeypatch):
+def test_a_slow_folder_search_shows_a_bar(clock, terminal, tmp_path, monkeypatch):
     (tmp_path / "a" / "b").mkdir(parents=True)
     walk = os.walk
 
@@ -90,7 +90,7 @@ def test_an_interrupt_leaves_no_bar_behind(clock, terminal):
     assert terminal.getvalue().endswith("\r")
 
 
-def test_nothing_is_drawn_into_files(clock, monkeypatch):
+def test_nothing_is_drawn_when_stderr_is_a_file(clock, monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=stream, modules={}))
     with progress("reading x", 4) as done:

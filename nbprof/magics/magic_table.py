@@ -70,7 +70,7 @@ MAGICS = {
             SET: Command(
                 does="keep options for later lines; set reset forgets them", arguments="[options]"
             ),
-            HELP: Command(does="print this help"),
+            HELP: Command(does="print the help"),
         },
     ),
     MEMIT: Magic(

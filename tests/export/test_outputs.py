@@ -274,7 +274,11 @@ def test_a_metric_that_was_not_recorded_is_no_profile(tmp_path):
             {"output": "pprof:outfile=x", "select": "micros"},
             "view has no pprof output",
         ),
-        ("code", {"output": "pprof:outfile=x", "select": "micros,bytes"}, "takes one column"),
+        (
+            "code",
+            {"output": "pprof:outfile=x", "select": "micros,bytes"},
+            "needs exactly one column",
+        ),
         ("code", {"output": "pprof:outfile=x", "select": "occurrence"}, "not occurrence"),
         ("op", {"output": "file:outfile=/nowhere/x"}, "/nowhere/x cannot be written"),
         ("scope", {"output": "timeline:outfile=/nowhere/x"}, "/nowhere/x_all cannot be written"),

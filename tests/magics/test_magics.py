@@ -8,11 +8,13 @@ from support.by_hand import node, profile
 from support.trace_files import host_trace
 
 import nbprof
-from nbprof import views
 from nbprof.errors import NbprofError
-from nbprof.magics.tfprof_line import MAGIC, VIEWS, help_text, parse_line
-from nbprof.magics.tfprof_magic import NbprofMagics
-from nbprof.options import OPTIONS, ViewOptions
+from nbprof.flags import TFPROF
+from nbprof.magics.help_and_completion import help_text
+from nbprof.magics.magic_table import MAGICS
+from nbprof.magics.tfprof_line import parse_line
+from nbprof.options import ViewOptions
+from nbprof.views import VIEWS
 
 
 @pytest.fixture
@@ -22,8 +24,8 @@ def shell():
     InteractiveShell.clear_instance()
 
 
-def magics(shell):
-    return {kind: shell.magics_manager.magics[kind].get(MAGIC) for kind in ("line", "cell")}
+def registered(shell):
+    return {kind: shell.magics_manager.magics[kind].get(TFPROF) for kind in ("line", "cell")}
 
 
 @pytest.mark.parametrize(
@@ -35,55 +37,57 @@ def magics(shell):
         'scope  -select "micros"   -order_by name -max_depth 3',
     ],
 )
-def test_a_line_may_be_spelled_as_tfprof_does_or_with_two_dashes(line):
+def test_options_may_be_spelled_as_in_tfprof_or_with_two_dashes(line):
     request = parse_line(line)
 
     assert request.word == "scope"
-    assert request.options == ViewOptions(3, "name", ("micros",))
+    assert request.options == ViewOptions(max_depth=3, order_by="name", select=("micros",))
 
 
-def test_an_empty_line_asks_for_the_op_view_with_defaults():
+def test_an_empty_line_is_the_op_view_with_defaults():
     request = parse_line("")
 
     assert (request.word, request.options) == ("op", ViewOptions())
-    assert (request.name, request.quiet, request.text_file) == (None, False, None)
+    assert request.flags == {}
 
 
-def test_own_flags_stand_among_the_options_in_any_order(tmp_path):
+def test_flags_and_options_may_come_in_any_order(tmp_path):
     request = parse_line(f"-q -o kept -max_depth 2 -T {tmp_path / 'r.txt'}")
 
-    assert (request.name, request.quiet, request.text_file) == ("kept", True, tmp_path / "r.txt")
+    assert request.flags == {"q": True, "o": "kept", "T": tmp_path / "r.txt"}
+    assert request.options == ViewOptions(max_depth=2)
 
 
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
         ("-orderby micros", "there is no option -orderby; did you mean -order_by?"),
-        ("ops", "there is no view 'ops'; there is op, scope, graph, code, layer, advise, set"),
-        ("advise -explore", "advise has no options of views, so no -explore."),
-        ("set -q", "-q is for one line, and set keeps options of views."),
-        ("advise -max_depth 3", "advise has no options of views, so no -max_depth."),
+        ("ops", "there is no view 'ops'; use one of op, scope, graph, code, layer, advise, set"),
+        ("advise -explore", "advise has no -explore, because it shows no view."),
+        ("set -q", "-q is for a single line; set keeps only view options."),
+        ("advise -max_depth 3", "advise has no -max_depth, because it shows no view."),
         ("-preset fast", "-preset takes one of trainable_variables_parameter"),
         ("-limit soon", "-limit takes a number of seconds above 0, not 'soon'."),
-        ("-trim_name_regexes (", "no regular expression of RE2: missing )"),
-        ("-max_depth", "-max_depth needs a value behind it."),
+        ("-trim_name_regexes (", "not a regular expression of RE2: missing )"),
+        ("-max_depth", "-max_depth needs a value after it."),
         ("-max_depth 1 -max_depth 2", "-max_depth is given twice."),
-        ("-o two-words", "-o takes a Python name of your own, not 'two-words'."),
-        ("-o class", "-o takes a Python name of your own, not 'class'."),
-        ("-o __builtins__", "-o takes a Python name of your own"),
-        ("-q scope", "a view comes before the options: %%tfprof scope"),
-        ("--help", "%tfprof help prints the help."),
+        ("-o two-words", "-o takes the name of a Python variable, not 'two-words'."),
+        ("-o class", "-o takes the name of a Python variable, not 'class'."),
+        ("-o __builtins__", "-o takes the name of a Python variable"),
+        ("-q scope", "put the view before the options: %%tfprof scope"),
+        ("--help", "%tfprof help shows the help."),
         ("-q=1", "-q takes no value."),
         ("-light=1", "-light takes no value."),
         ("-explore=1", "-explore takes no value."),
-        ("op extra", "'extra' stands where an option was expected"),
+        ("op extra", "'extra' is not an option; options are -o, -q"),
         ("-x", "there is no option -x"),
-        ("-", "'-' stands where an option was expected"),
+        ("-", "'-' is not an option"),
         ("-select 'micros", "the line cannot be read: No closing quotation."),
-        ("-T /no/such/folder/r.txt", "-T cannot write '/no/such/folder/r.txt'"),
+        ("-T /no/such/folder/r.txt", "the directory /no/such/folder does not exist."),
+        ("-T /", "-T cannot write '/': it is a directory."),
     ],
 )
-def test_a_line_that_cannot_be_read_is_refused_in_a_sentence(line, sentence):
+def test_a_bad_line_is_refused_in_a_sentence(line, sentence):
     with pytest.raises(NbprofError) as refused:
         parse_line(line)
 
@@ -99,11 +103,11 @@ def test_a_line_that_cannot_be_read_is_refused_in_a_sentence(line, sentence):
         ("-account_displayed_op_only=YES", True),
     ],
 )
-def test_a_switch_of_tfprofs_stands_for_itself_or_with_a_word(line, expected):
+def test_account_displayed_op_only_needs_no_value(line, expected):
     assert parse_line(line).options.account_displayed_op_only is expected
 
 
-def test_a_preset_is_where_the_other_options_start_from():
+def test_options_beside_a_preset_override_it():
     options = parse_line("scope -preset float_operation -max_depth 3").options
 
     assert options.select == ("float_ops",)
@@ -111,51 +115,52 @@ def test_a_preset_is_where_the_other_options_start_from():
     assert options.max_depth == 3
 
 
-def test_options_that_were_set_hold_for_later_lines_until_they_are_reset(shell, capsys):
+def test_set_keeps_options_for_later_lines_until_reset(shell, capsys):
     shell.run_line_magic("load_ext", "nbprof")
     tfprof = shell.magics_manager.registry["NbprofMagics"]
 
     shell.run_line_magic("tfprof", "set -order_by name -max_depth 3")
     shell.run_line_magic("tfprof", "set -max_depth 4")
-    kept = parse_line("scope -select micros", tfprof._kept()).options
+    kept = parse_line("scope -select micros", tfprof._kept_options()).options
     shell.run_line_magic("tfprof", "set reset")
 
     assert (kept.order_by, kept.max_depth, kept.select) == ("name", 4, ("micros",))
-    assert not tfprof._kept()
+    assert not tfprof._kept_options()
     assert "%tfprof will use -order_by name -max_depth 4." in capsys.readouterr().out
 
 
-def test_a_preset_of_the_line_counts_more_than_what_was_set():
+def test_a_preset_on_the_line_overrides_kept_options():
     options = parse_line("scope -preset float_operation", {"select": "bytes", "max_depth": "7"})
 
     assert options.options.select == ("float_ops",)
     assert options.options.max_depth == 10000
 
 
-def test_a_file_is_not_viewed_by_running_a_cell(shell):
+def test_from_is_refused_for_a_cell(shell):
     shell.run_line_magic("load_ext", "nbprof")
 
-    with pytest.raises(UsageError, match="-from views a file and runs no cell"):
+    with pytest.raises(UsageError, match="-from runs no cell: use %tfprof -from"):
         shell.run_cell_magic("tfprof", "-from x.nbprof", "ran = True")
     assert "ran" not in shell.user_ns
 
 
-def test_flags_of_recording_are_refused_where_nothing_is_recorded(shell):
+@pytest.mark.parametrize("line", ["-light", "-limit 3"])
+def test_recording_flags_are_refused_where_nothing_is_recorded(shell, line):
     shell.run_line_magic("load_ext", "nbprof")
 
-    with pytest.raises(UsageError, match="-light and -limit are for cells"):
-        shell.run_line_magic("tfprof", "-light")
+    with pytest.raises(UsageError, match="is for profiling a cell: use %%tfprof"):
+        shell.run_line_magic("tfprof", line)
 
 
-def test_the_word_help_prints_the_table_of_options(shell, capsys):
+def test_the_word_help_prints_the_help(shell, capsys):
     shell.run_line_magic("load_ext", "nbprof")
 
     shell.run_line_magic("tfprof", "help")
 
-    assert capsys.readouterr().out.strip() == help_text()
+    assert capsys.readouterr().out.strip() == help_text(TFPROF)
 
 
-def test_a_line_can_be_about_a_file(shell, tmp_path):
+def test_from_views_a_saved_profile(shell, tmp_path):
     shell.run_line_magic("load_ext", "nbprof")
     profile(node("a/b", "MatMul", micros=7)).save(tmp_path / "x.nbprof")
 
@@ -164,7 +169,7 @@ def test_a_line_can_be_about_a_file(shell, tmp_path):
     assert list(shell.user_ns["bound"].frame["micros"]) == [7]
 
 
-def test_a_line_can_be_about_a_logdir_or_a_pattern(shell, tmp_path):
+def test_from_views_a_logdir_a_run_or_a_pattern(shell, tmp_path):
     shell.run_line_magic("load_ext", "nbprof")
     folder = tmp_path / "plugins" / "profile" / "run"
     folder.mkdir(parents=True)
@@ -176,45 +181,39 @@ def test_a_line_can_be_about_a_logdir_or_a_pattern(shell, tmp_path):
         assert list(shell.user_ns["bound"].frame["run_count"]) == [6, 6]
 
 
-def test_a_file_that_is_not_there_is_refused_in_a_sentence(shell, tmp_path):
+def test_from_names_a_missing_file(shell, tmp_path):
     shell.run_line_magic("load_ext", "nbprof")
 
     with pytest.raises(UsageError, match=r"nothing\.nbprof"):
         shell.run_line_magic("tfprof", f"-from {tmp_path / 'nothing.nbprof'}")
 
 
-def test_the_magic_offers_the_views_there_are():
-    assert tuple(views.VIEWS) == VIEWS
-
-
-def test_the_help_is_made_from_the_table_of_options():
-    for name, option in OPTIONS.items():
-        assert f"-{name} {option.value}" in NbprofMagics.tfprof.__doc__
-        assert option.help in NbprofMagics.tfprof.__doc__
+def test_the_magic_has_all_views():
+    assert MAGICS[TFPROF].words[: len(VIEWS)] == tuple(VIEWS)
 
 
 def test_loading_registers_the_magics_and_unloading_removes_them(shell):
-    assert magics(shell) == {"line": None, "cell": None}
+    assert registered(shell) == {"line": None, "cell": None}
 
     shell.run_line_magic("load_ext", "nbprof")
-    assert all(magics(shell).values())
+    assert all(registered(shell).values())
 
     shell.run_line_magic("unload_ext", "nbprof")
-    assert magics(shell) == {"line": None, "cell": None}
+    assert registered(shell) == {"line": None, "cell": None}
 
 
-def test_unloading_puts_back_a_magic_that_was_there_before(shell):
+def test_unloading_restores_a_magic_that_was_replaced(shell):
     def older(line):
         return "older"
 
-    shell.register_magic_function(older, "line", MAGIC)
+    shell.register_magic_function(older, "line", TFPROF)
     shell.run_line_magic("load_ext", "nbprof")
     shell.run_line_magic("reload_ext", "nbprof")
 
     shell.run_line_magic("unload_ext", "nbprof")
 
-    assert shell.run_line_magic(MAGIC, "") == "older"
-    assert magics(shell)["cell"] is None
+    assert shell.run_line_magic(TFPROF, "") == "older"
+    assert registered(shell)["cell"] is None
 
 
 def test_reloading_is_harmless(shell):
@@ -222,9 +221,9 @@ def test_reloading_is_harmless(shell):
     for _ in range(3):
         shell.run_line_magic("reload_ext", "nbprof")
 
-    assert all(magics(shell).values())
+    assert all(registered(shell).values())
     shell.run_line_magic("unload_ext", "nbprof")
-    assert magics(shell) == {"line": None, "cell": None}
+    assert registered(shell) == {"line": None, "cell": None}
 
 
 @pytest.mark.parametrize(
@@ -236,6 +235,9 @@ def test_reloading_is_harmless(shell):
         ("%%tfprof op -order_by cpu", "cpu_micros"),
         ("%%tfprof op -select micros,occ", "occurrence"),
         ("%%tfprof op -select ", "accelerator_micros"),
+        ("%%tfprof op -select=mic", "micros"),
+        ("%tfprof -preset float", "float_operation"),
+        ("%tfprof -account_displayed_op_only ", "false"),
     ],
 )
 def test_views_options_and_their_values_are_completed(shell, typed, offered):
@@ -246,7 +248,7 @@ def test_views_options_and_their_values_are_completed(shell, typed, offered):
     assert offered in found
 
 
-def test_completion_ends_with_unloading(shell):
+def test_unloading_ends_completion(shell):
     shell.run_line_magic("load_ext", "nbprof")
     shell.run_line_magic("unload_ext", "nbprof")
 
@@ -255,7 +257,7 @@ def test_completion_ends_with_unloading(shell):
     assert "-order_by" not in found
 
 
-def test_looking_again_before_anything_was_profiled_says_what_to_do(shell, monkeypatch, capsys):
+def test_viewing_before_profiling_says_what_to_do(shell, monkeypatch, capsys):
     monkeypatch.setattr("nbprof.run._last", None)
     shell.run_line_magic("load_ext", "nbprof")
 
@@ -264,7 +266,7 @@ def test_looking_again_before_anything_was_profiled_says_what_to_do(shell, monke
     assert "nothing has been profiled yet" in "".join(capsys.readouterr())
 
 
-def test_what_the_report_imports_is_not_in_the_time_of_the_block():
+def test_pandas_is_not_imported_while_the_block_is_timed():
     script = (
         "import sys, nbprof\nfrom nbprof.capture.recorder import Recorder\n"
         "stop = Recorder.stop\n"
@@ -280,6 +282,6 @@ def test_what_the_report_imports_is_not_in_the_time_of_the_block():
     assert done.stdout.split() == ["False"]
 
 
-def test_there_is_no_profile_before_the_block_has_ended():
+def test_a_block_has_no_profile_before_it_ends():
     with pytest.raises(NbprofError, match="the profiled block has not ended"):
         _ = nbprof.profile().profile

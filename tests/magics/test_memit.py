@@ -14,7 +14,9 @@ from support.memory_spikes import MIB
 
 from nbprof.display.memory.curve_svg import TALL
 from nbprof.errors import NbprofError
-from nbprof.magics.memory_line import MAGICS, completions, help_text, parse
+from nbprof.flags import MEMORY, flags_of
+from nbprof.magics.flag_parser import parse
+from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.memory.children import held_by_children
 from nbprof.memory.device_memory import DeviceMemory, over
 from nbprof.memory.malloc_stats import Heap, kept, perhaps_kept, reusable
@@ -294,16 +296,16 @@ def test_flags_come_first_and_the_statement_is_kept_as_typed(line, flags, rest):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("-r", "-r needs a value behind it."),
-        ("-r none pass", "-r takes a whole number from 1 on, not 'none'."),
-        ("-r0 pass", "-r takes a whole number from 1 on, not '0'."),
+        ("-r", "-r needs a value after it."),
+        ("-r none pass", "-r takes a whole number of at least 1, not 'none'."),
+        ("-r0 pass", "-r takes a whole number of at least 1, not '0'."),
         ("-t soon pass", "-t takes a number of seconds above 0, not 'soon'."),
         ("-q=1 pass", "-q takes no value."),
         ("-q -q pass", "-q is given twice."),
         ("-bakend nbprof pass", "there is no option -bakend; did you mean -backend?"),
         ("-backend tracemalloc pass", "-backend takes one of nbprof, memory_profiler"),
         ("-T /no/such/folder/x pass", "-T cannot write '/no/such/folder/x'"),
-        ("-5 + 3", "A statement that begins with a dash stands behind two of them: --"),
+        ("-5 + 3", "Put -- before a statement that starts with a dash."),
     ],
 )
 def test_a_line_that_cannot_be_read_is_refused_in_a_sentence(line, sentence):
@@ -322,10 +324,10 @@ def test_a_bad_option_is_a_usage_error_and_nothing_runs(run):
     assert "needs a statement" in run("%memit").traceback
 
 
-@pytest.mark.parametrize("magic", MAGICS)
+@pytest.mark.parametrize("magic", MEMORY)
 def test_the_help_of_every_magic_is_made_from_its_table(run, magic):
-    for name, flag in MAGICS[magic].flags.items():
-        assert f"-{name} {flag.value}" in help_text(magic)
+    for flag in flags_of(magic).values():
+        assert flag.usage in help_text(magic)
     assert run(f"print(get_ipython().find_magic({magic!r}).__doc__)").printed.strip() == (
         help_text(magic)
     )

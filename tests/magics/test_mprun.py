@@ -9,7 +9,7 @@ from support.front_ends import Kernel, shell_with_nbprof
 from support.memory_spikes import MIB
 
 from nbprof.errors import NbprofError
-from nbprof.magics.memory_line import parse
+from nbprof.magics.flag_parser import parse
 from nbprof.memory.line_meter import LOST, LineTracer
 from nbprof.memory.line_result import Line, LineMemory, Table
 from nbprof.memory.watched_code import of_function
@@ -244,7 +244,7 @@ def test_a_statement_without_a_function_and_what_is_no_function_are_refused(run)
     assert "-f nothing cannot be found (NameError" in run("%mprun -f nothing 1").traceback
     assert "and dict is a class" in run("%mprun -f dict 1").traceback
     assert "and len is of type builtin_function" in run("%mprun -f len len([])").traceback
-    assert "the code stands below it" in run("%%mprun x = 1\ny = 2").traceback
+    assert "put the code in the lines below" in run("%%mprun x = 1\ny = 2").traceback
 
 
 def test_a_function_that_did_not_run_is_named(run):

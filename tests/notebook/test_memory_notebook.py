@@ -8,7 +8,7 @@ from nbclient import NotebookClient
 from support.front_ends import Shell
 from support.paths import TOP
 
-from nbprof.magics.memory_line import MAGICS
+from nbprof.flags import MEMORY, flags_of
 
 pytestmark = pytest.mark.notebook
 
@@ -86,11 +86,11 @@ def test_no_cell_fails_and_the_repository_has_no_outputs(outputs):
     assert not any(cell.get("outputs") for cell in bare.cells)
 
 
-@pytest.mark.parametrize("magic", MAGICS)
+@pytest.mark.parametrize("magic", MEMORY)
 def test_the_page_names_every_flag(magic):
     page = (TOP / "docs" / "memory.md").read_text(encoding="utf-8")
 
-    for flag in MAGICS[magic].flags:
+    for flag in flags_of(magic):
         assert f"`-{flag}" in page
 
 
