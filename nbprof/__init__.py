@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
 from nbprof.files import load
-from nbprof.printed_report import parse_text
 from nbprof.run import ProfiledRun as profile  # noqa: N813 the public name reads as a verb
 from nbprof.run import last
 from nbprof.tfprof_inputs import load_tfprof
@@ -15,8 +14,21 @@ from nbprof.tfprof_inputs import load_tfprof
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from nbprof.views.view import View
+
 __version__ = "0.1.0.dev0"
 __all__ = ["NbprofError", "__version__", "last", "load", "load_tfprof", "parse_text", "profile"]
+
+
+def parse_text(report: str) -> "View":
+    """Read a printed report of nbprof or of any tfprof back into a View.
+
+    Pass the whole report or its table alone; other text around it does no harm. Numbers are as
+    exact as they were printed: `1.25ms` is 1250 µs.
+    """
+    from nbprof.views.printed import report as printed_report
+
+    return printed_report.parse_text(report)
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

@@ -1,164 +1,269 @@
-"""The grammar of the program: every column of a view, declared once.
+"""`COLUMNS`: every column of a view, declared once, in the order of tfprof's legend.
 
-`-select`, `-order_by`, `-min_*`, legends, help texts, frame and CSV headers and the docs page are
-all read from `COLUMNS`, which stands in the order of tfprof's legend.
+`-select`, `-order_by`, `-min_*`, legends, cells, help, frames, table files, the explorer and the
+docs page all read this table: where a number comes from, how it adds up and how it is shown.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
-from nbprof.units import format_bytes, format_count, format_micros
+from nbprof.units import BYTES, COUNT, MICROS, Unit
+from nbprof.view_kinds import VIEWS
 
 ROOT = "_TFProfRoot"
 """The name of a tree's first row."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """One number of a row: where it comes from and how it adds up.
+
+    Metrics from `events` are summed over the runs of a node; `-step -1` divides the sum by the
+    steps in which the node ran. Metrics from `nodes` count once per node, whatever it ran. Names
+    that end in `_count` are counts: whole numbers, which `-account_type_regexes` never multiplies.
+    """
+
+    name: str
+    """The frame's column; a column with one metric lends it its own name."""
+    table: Literal["events", "nodes"] = "events"
+    """The table of the Profile that has it."""
+    column: str = ""
+    """The column of that table; empty: every row of the table counts as 1."""
+    dtype: Literal["float64", "int64"] = "float64"
+    """How the table keeps it; only floats can be NaN, which means "not recorded"."""
+    divisor: float = 1.0
+    """What to divide the sum by to get the column's unit."""
+    devices: Literal["all", "cpu", "accelerator"] = "all"
+    """Whose events count."""
+    adds: tuple[str, ...] = ()
+    """Metrics whose sum it is, instead of coming from a table."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Column:
-    """One thing a user can select, and the metrics it stands for."""
+    """Something a user can select: numbers, or a text beside them."""
 
     name: str
     """What the user types after `-select`, `-order_by` and `-min_`."""
     title: str
-    """tfprof's legend text."""
+    """tfprof's legend text; empty for what stands below a row instead of in it."""
     help: str
-    """What the number is, in a sentence that can follow `name: `."""
-    metrics: tuple[str, ...] = ()
-    """The frame's columns it brings; children add up to their parent in each of them. A column
-    without any is a label."""
-    format: Callable[[float], str] = format_count
+    """What it is, in words that can follow `name: `."""
+    measures: tuple[Metric, ...] = ()
+    """The numbers it brings to the frame; a column without any is a text."""
+    unit: Unit = COUNT
+    """What the numbers are counted in, which also decides how they are written."""
+    shows: Literal["words", "shapes", "lines"] = "words"
+    """What a text column shows: words with `|` between them, input shapes, or lines below the
+    row."""
+    words_of: tuple[str, ...] = ()
+    """The columns of `nodes` whose words a text column shows."""
+    label: str = ""
+    """A text column that tree views add to the frame and print before the numbers."""
     brings: tuple[str, ...] = ()
-    """Columns that come along when this one is selected, behind it."""
+    """Columns that are selected along with this one."""
+    views: tuple[str, ...] = ()
+    """The views that have it; empty: all."""
+    always: bool = False
+    """Whether it is measured even if it is not selected, because rows are chosen by it."""
     tree_title: str = ""
     """The legend text in tree views where tfprof words it differently."""
-    unit: str = ""
-    """What tfprof writes behind the number in the op view."""
-    tree_unit: str = ""
-    """What it writes behind the pair of numbers in tree views."""
+    suffix: str = ""
+    """What tfprof writes after the number in the op view."""
+    tree_suffix: str = ""
+    """What it writes after the pair of numbers in tree views."""
     leads_trees: bool = False
-    """Whether tree views have it before all others."""
+    """Whether tree views put it before all others."""
     no_share_of_zero: bool = False
-    """Whether the op view prints both shares as 0 beside a zero, as tfprof does for bytes."""
+    """Whether the op view prints both shares of a zero as 0, as tfprof does for bytes."""
+    not_for_lines: bool = False
+    """Whether tfprof prints `N/A` for it in the code view."""
+    optional: bool = False
+    """Whether a tree row without a text has no cell at all."""
+
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """The frame's columns that hold its numbers."""
+        return tuple(metric.name for metric in self.measures)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether the op view prints two percentages with it; counts come in pairs, without."""
+        return len(self.measures) == 1
+
+    @property
+    def format(self) -> Callable[[float], str]:
+        """The function that writes its numbers."""
+        return self.unit.format
 
 
-COLUMNS = {
+COLUMNS: dict[str, Column] = {
     column.name: column
     for column in (
         Column(
-            "bytes",
-            "requested bytes",
-            "memory the op asked the allocator for, summed over all runs",
-            ("bytes",),
-            format_bytes,
+            name="bytes",
+            title="requested bytes",
+            help="memory the op asked the allocator for, summed over all runs",
+            measures=(Metric(name="bytes", column="bytes"),),
+            unit=BYTES,
             no_share_of_zero=True,
         ),
         Column(
-            "peak_bytes",
-            "peak bytes",
-            "the most memory the op held at once during a run, summed over all runs",
-            ("peak_bytes",),
-            format_bytes,
+            name="peak_bytes",
+            title="peak bytes",
+            help="the most memory the op held at once during a run, summed over all runs",
+            measures=(Metric(name="peak_bytes", column="peak_bytes"),),
+            unit=BYTES,
             no_share_of_zero=True,
         ),
         Column(
-            "residual_bytes",
-            "residual bytes",
-            "memory the op had not given back when its run ended, summed over all runs; "
-            "an output that is handed on counts",
-            ("residual_bytes",),
-            format_bytes,
+            name="residual_bytes",
+            title="residual bytes",
+            help="memory the op had not freed when its run ended, summed over all runs; an output "
+            "that is passed on counts",
+            measures=(Metric(name="residual_bytes", column="residual_bytes"),),
+            unit=BYTES,
             no_share_of_zero=True,
         ),
         Column(
-            "output_bytes",
-            "output bytes",
-            "the size of the op's outputs, also of those that it only handed on or wrote over an "
-            "input, summed over all runs",
-            ("output_bytes",),
-            format_bytes,
+            name="output_bytes",
+            title="output bytes",
+            help="the size of the op's outputs, including those it only forwarded or wrote over "
+            "an input, summed over all runs",
+            measures=(Metric(name="output_bytes", column="output_bytes"),),
+            unit=BYTES,
             no_share_of_zero=True,
         ),
         Column(
-            "micros",
-            "total execution time",
-            "time the op ran, cpu_micros + accelerator_micros, summed over all runs; "
-            "waiting for other ops or for input is not included",
-            ("micros",),
-            format_micros,
+            name="micros",
+            title="total execution time",
+            help="time the op ran, cpu_micros + accelerator_micros, summed over all runs; waiting "
+            "for other ops or for input is not included",
+            measures=(Metric(name="micros", adds=("cpu_micros", "accelerator_micros")),),
+            unit=MICROS,
             brings=("accelerator_micros", "cpu_micros"),
+            always=True,
         ),
         Column(
-            "accelerator_micros",
-            "accelerator execution time",
-            "the part of micros spent on a GPU or TPU; 0 for ops that run on the CPU",
-            ("accelerator_micros",),
-            format_micros,
+            name="accelerator_micros",
+            title="accelerator execution time",
+            help="the part of micros spent on a GPU or TPU; 0 for ops that run on the CPU",
+            measures=(
+                Metric(
+                    name="accelerator_micros",
+                    column="self_ns",
+                    dtype="int64",
+                    divisor=1e3,
+                    devices="accelerator",
+                ),
+            ),
+            unit=MICROS,
+            always=True,
         ),
         Column(
-            "cpu_micros",
-            "cpu execution time",
-            "the part of micros that host threads spent in the op's kernel, "
-            "from its start to its end",
-            ("cpu_micros",),
-            format_micros,
+            name="cpu_micros",
+            title="cpu execution time",
+            help="the part of micros that host threads spent in the op's kernel, from its start "
+            "to its end",
+            measures=(
+                Metric(
+                    name="cpu_micros",
+                    column="self_ns",
+                    dtype="int64",
+                    divisor=1e3,
+                    devices="cpu",
+                ),
+            ),
+            unit=MICROS,
+            always=True,
         ),
         Column(
-            "params",
-            "# parameters",
-            "elements of the variables that the cell's functions, layers and graphs hold, those of "
-            "optimizers and metrics among them; op types tell the trainable ones; in tfprof's "
-            "inputs, of every node with a shape of its own",
-            ("params",),
-            format_count,
-            unit=" params",
-            tree_unit=" params",
+            name="params",
+            title="# parameters",
+            help="elements of the variables that the cell's functions, layers and graphs hold, "
+            "including those of optimizers and metrics; op types mark the trainable ones; in "
+            "tfprof's inputs, of every node with a shape of its own",
+            measures=(Metric(name="params", table="nodes", column="params"),),
+            label="shape",
+            always=True,
+            suffix=" params",
+            tree_suffix=" params",
             leads_trees=True,
         ),
         Column(
-            "float_ops",
-            "# float_ops",
-            "float operations by TensorFlow's registered formulas on the shapes of each run, "
+            name="float_ops",
+            title="# float_ops",
+            help="float operations by TensorFlow's registered formulas on the shapes of each run, "
             "summed over all runs; in tfprof's inputs, what the op log says of one run",
-            ("float_ops",),
-            format_count,
-            unit=" float_ops",
-            tree_unit=" flops",
+            measures=(Metric(name="float_ops", column="float_ops"),),
+            suffix=" float_ops",
+            tree_suffix=" flops",
             leads_trees=True,
         ),
         Column(
-            "tensor_value",
-            "",
-            "the value of a variable in the checkpoint given with the graph, below its row",
+            name="tensor_value",
+            title="",
+            help="the value of a variable in the checkpoint given with the graph, below its row",
+            shows="lines",
         ),
         Column(
-            "device",
-            "assigned devices",
-            "where the op ran",
+            name="device",
+            title="assigned devices",
+            help="where the op ran",
+            words_of=("device",),
+            optional=True,
         ),
         Column(
-            "op_types",
-            "op types",
-            "the op's type, its device, and _trainable_variables for what a model learns",
+            name="op_types",
+            title="op types",
+            help="the op's type, its device, and _trainable_variables for what a model learns",
+            words_of=("op_type", "types", "device"),
         ),
         Column(
-            "occurrence",
-            "op occurrence (run|defined)",
-            "how often the op ran, and how many nodes of that name or type ran; constants and "
-            "NoOps are never seen running",
-            ("run_count", "defined_count"),
-            format_count,
+            name="occurrence",
+            title="op occurrence (run|defined)",
+            help="how often the op ran, and how many nodes of that name or type ran; constants "
+            "and NoOps are never seen running",
+            measures=(
+                Metric(name="run_count", column="is_run", dtype="int64"),
+                Metric(name="defined_count", table="nodes"),
+            ),
+            always=True,
             tree_title="op count (run|defined)",
+            not_for_lines=True,
         ),
         Column(
-            "input_shapes",
-            "input shapes",
-            "the shapes of the inputs with which the op ran, and how often and how long with each",
+            name="input_shapes",
+            title="input shapes",
+            help="the shapes of the inputs the op ran with, and how often and how long with each",
+            shows="shapes",
+            not_for_lines=True,
         ),
     )
 }
 
-METRICS = tuple(column.name for column in COLUMNS.values() if column.metrics)
-"""The columns that are numbers: those one can sort by and set a minimum for."""
+METRICS = tuple(column.name for column in COLUMNS.values() if column.measures)
+"""The columns that are numbers, which one can sort by and set a minimum for."""
+
+
+def summed_columns() -> tuple[str, ...]:
+    """List the columns of `events` that views add up and that are NaN where nothing was recorded.
+
+    In each of them the metric has the same name as the column.
+    """
+    return tuple(
+        metric.column
+        for column in COLUMNS.values()
+        for metric in column.measures
+        if metric.table == "events" and metric.column and metric.dtype == "float64"
+    )
+
+
+def is_count(metric: str) -> bool:
+    """Return whether a metric counts runs or nodes."""
+    return metric.endswith("_count")
 
 
 def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
@@ -166,7 +271,16 @@ def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
     wanted = set(names)
     for name in tuple(wanted):
         wanted.update(COLUMNS[name].brings)
-    chosen = [column for column in COLUMNS.values() if column.name in wanted]
-    if view not in ("op", "code"):
+    chosen = [
+        column
+        for column in COLUMNS.values()
+        if column.name in wanted and (not column.views or view in column.views)
+    ]
+    if VIEWS[view].tree_legend:
         chosen.sort(key=lambda column: not column.leads_trees)
     return tuple(chosen)
+
+
+def title_in(view: str, column: Column) -> str:
+    """Return the legend text of a column in a view."""
+    return (VIEWS[view].tree_legend and column.tree_title) or column.title

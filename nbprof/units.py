@@ -1,19 +1,21 @@
-"""How numbers look: tfprof's decimal units for time, memory and counts.
+"""How numbers become text, and tfprof's text a number again.
 
-Numbers travel raw (µs, bytes, counts) and become text only here. A number that was not recorded is
-NaN and reads `n/a`; it is never shown as 0.
+Numbers travel raw, in µs, bytes and counts, and become text only here. A number that was not
+recorded is NaN and reads `n/a`; it is never shown as 0.
 """
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
 NOT_RECORDED = "n/a"
+"""The text of a number that was not recorded."""
 
 
 def format_micros(micros: float) -> str:
-    """Write a time as tfprof does; a time finer than a microsecond keeps two decimals."""
+    """Write a time in µs as tfprof does; a fraction of a µs keeps two decimals."""
     if math.isnan(micros):
         return NOT_RECORDED
     if micros < 1e3:
@@ -24,7 +26,7 @@ def format_micros(micros: float) -> str:
 
 
 def format_bytes(size: float) -> str:
-    """Write an amount of memory with tfprof's decimal units: 999B, 1.00KB, 1.00MB."""
+    """Write bytes in tfprof's decimal units: 999B, 1.00KB, 1.00MB."""
     if math.isnan(size):
         return NOT_RECORDED
     if size < 1e3:
@@ -33,12 +35,12 @@ def format_bytes(size: float) -> str:
 
 
 def format_mebibytes(size: float) -> str:
-    """Write an amount of memory as memory_profiler does, in MiB of 2**20 bytes: `21.4 MiB`."""
+    """Write bytes as memory_profiler does, in MiB of 2**20 bytes: `21.4 MiB`."""
     return NOT_RECORDED if math.isnan(size) else f"{size / 2**20:.1f} MiB"
 
 
 def format_kilobytes(size: float) -> str:
-    """Write an amount of memory as Pympler does, in units of 1,024: `736 B`, `265.19 KB`."""
+    """Write bytes as Pympler does, in units of 1,024: `736 B`, `265.19 KB`."""
     if math.isnan(size):
         return NOT_RECORDED
     if abs(size) < 2**10:
@@ -60,7 +62,7 @@ def format_count(count: float) -> str:
 
 
 def format_seconds(nanoseconds: float) -> str:
-    """Write a duration for a sentence: `3.2 ms`, `1.24 s`."""
+    """Write a duration in ns for a sentence: `3.2 ms`, `1.24 s`."""
     if nanoseconds < 999.5e3:
         return f"{nanoseconds / 1e3:.0f} µs"
     if nanoseconds < 999.5e6:
@@ -68,60 +70,84 @@ def format_seconds(nanoseconds: float) -> str:
     return f"{nanoseconds / 1e9:.2f} s"
 
 
-SCALES: dict[Callable[[float], str], tuple[tuple[float, str], ...]] = {
-    format_micros: ((1, "µs"), (1e3, "ms"), (1e6, "s")),
-    format_bytes: ((1, "B"), (1e3, "KB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")),
-    format_count: ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")),
-}
-"""What figures use for the numbers that each of these writes: a divisor and its unit."""
+@dataclass(frozen=True)
+class Unit:
+    """What a column's numbers are counted in, and how each kind of output spells them."""
+
+    name: str
+    """Its name in the explorer's JavaScript."""
+    symbol: str
+    """Its name in table files; empty for counts."""
+    format: Callable[[float], str]
+    """Writes a number as tfprof does."""
+    printed: Mapping[str, int]
+    """The suffixes that `format` writes, smallest first, and their factors."""
+    scales: tuple[tuple[float, str], ...]
+    """The divisors that figures choose from, smallest first, and their symbols."""
 
 
-def scale_for(number: float, written_by: Callable[[float], str]) -> tuple[float, str]:
-    """Give the divisor and the unit in which three digits of a number read best."""
-    scales = SCALES[written_by]
+MICROS = Unit(
+    name="micros",
+    symbol="µs",
+    format=format_micros,
+    printed={"us": 1, "ms": 10**3, "sec": 10**6},
+    scales=((1, "µs"), (1e3, "ms"), (1e6, "s")),
+)
+BYTES = Unit(
+    name="bytes",
+    symbol="bytes",
+    format=format_bytes,
+    printed={"B": 1, "KB": 10**3, "MB": 10**6},
+    scales=((1, "B"), (1e3, "KB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")),
+)
+COUNT = Unit(
+    name="count",
+    symbol="",
+    format=format_count,
+    printed={"": 1, "k": 10**3, "m": 10**6, "b": 10**9},
+    scales=((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")),
+)
+
+
+def scale_for(number: float, unit: Unit) -> tuple[float, str]:
+    """Return the divisor and the symbol with which a number reads best in three digits."""
+    scales = unit.scales
     return next((scale for scale in reversed(scales) if number >= 0.9995 * scale[0]), scales[0])
 
 
-def format_short(number: float, written_by: Callable[[float], str]) -> str:
+def format_short(number: float, unit: Unit) -> str:
     """Write a number for a figure, three digits and its unit: `1.24 s`, `345 ms`, `73.7 MB`."""
     if math.isnan(number):
         return NOT_RECORDED
-    divisor, unit = scale_for(number, written_by)
+    divisor, symbol = scale_for(number, unit)
     scaled = number / divisor
-    return f"{scaled:.0f} {unit}".strip() if scaled >= 99.95 else f"{scaled:.3g} {unit}".strip()
+    return f"{scaled:.0f} {symbol}".strip() if scaled >= 99.95 else f"{scaled:.3g} {symbol}".strip()
 
 
-UNITS: dict[Callable[[float], str], dict[str, int]] = {
-    format_micros: {"us": 1, "ms": 10**3, "sec": 10**6},
-    format_bytes: {"B": 1, "KB": 10**3, "MB": 10**6},
-    format_count: {"": 1, "k": 10**3, "m": 10**6, "b": 10**9},
-}
-"""The units each of these writes, from the smallest up."""
-
-MOST = 2**64
-"""tfprof counts in 64 bits, so no text of its has a larger number."""
+LIMIT = 2**64
+"""tfprof counts in 64 bits, so it never prints a larger number."""
 
 _NUMBER = re.compile(r"(-?[0-9]{1,19}(?:\.[0-9]{1,6})?)([A-Za-z]{0,3})")
 
 
-def parse_number(text: str, written_by: Callable[[float], str]) -> float:
-    """Read what one of the functions above wrote, to the decimals that it kept.
+def parse_number(text: str, unit: Unit) -> float:
+    """Read what `unit.format` wrote, to the decimals that it kept.
 
     Raises:
-        ValueError: The text is none of that kind.
+        ValueError: The text is not a number in this unit.
     """
     if text == NOT_RECORDED:
         return math.nan
-    units = UNITS[written_by]
+    factors = unit.printed
     found = _NUMBER.fullmatch(text)
-    if not found or found[2] not in units:
-        words = ", ".join(units).removeprefix(", ")
-        raise ValueError(f"{text!r} is no number in {words}")
-    digits, unit = found.groups()
-    number = Decimal(digits) * units[unit]
-    if abs(number) >= MOST:
+    if not found or found[2] not in factors:
+        words = ", ".join(factors).removeprefix(", ")
+        raise ValueError(f"{text!r} is not a number in {words}")
+    digits, suffix = found.groups()
+    number = Decimal(digits) * factors[suffix]
+    if abs(number) >= LIMIT:
         raise ValueError(f"{text!r} is more than tfprof can count")
-    if "." in digits and number in units.values():
+    if "." in digits and number in factors.values():
         # 999,999 bytes are written 1000.00KB, a million 1.00MB.
-        return float(number) - (1 if units[unit] > 1 else 0.001) * (number > units[unit])
+        return float(number) - (1 if factors[suffix] > 1 else 0.001) * (number > factors[suffix])
     return float(number)

@@ -41,13 +41,12 @@ MAY_IMPORT = {
     },
     "files": {"files", "ingest", "views.collapse", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},
-    "printed_report": {"views"},
     "memory": {"memory"},
     "magics": {
         *("magics", "run", "files", "_profile", "display.advice"),
         *("memory", "capture.step_watch"),
     },
-    "__init__": {"run", "files", "magics", "printed_report", "tfprof_inputs"},
+    "__init__": {"run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"},
 }
 LATE_DOORS = {
     *(("views", "display"), ("views", "display.text")),

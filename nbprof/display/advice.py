@@ -1,4 +1,4 @@
-"""Advice for eyes: as text and as a script-free HTML table."""
+"""Advice as text and as a script-free HTML table."""
 
 import textwrap
 from html import escape
@@ -7,15 +7,18 @@ from typing import Any
 from nbprof.display.html import STYLE
 
 Frame = Any
-"""What `profile.advise()` gives; this room does not know pandas."""
+"""What `profile.advise()` returns; this room does not import pandas."""
 
 NOTHING = "no advice: nothing stands out in this profile"
+"""What is shown if there is no advice."""
 WIDTH = 100
+"""Letters in a line of text."""
 INDENT = "    "
+"""What lines below a heading begin with."""
 
 
 def report(advice: Frame) -> str:
-    """Write what `profile.advise()` gave as text, a paragraph each."""
+    """Write the advice as text, one paragraph each."""
     if not len(advice):
         return f"{NOTHING}\n"
     return "\n".join(_paragraph(row) for row in advice.to_dict("records"))
@@ -40,7 +43,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def html_report(advice: Frame) -> str:
-    """Write what `profile.advise()` gave as one HTML fragment without scripts."""
+    """Write the advice as one HTML fragment without scripts."""
     if not len(advice):
         return f'<div class="nbprof">{STYLE}<p>{escape(NOTHING)}</p></div>'
     lines = [

@@ -1,8 +1,8 @@
 """A View as a script-free HTML table that reads well with and without its style sheet.
 
 GitHub and untrusted notebooks strip styles and run no scripts, so the structure alone must carry
-the numbers: a plain table, names indented with non-breaking spaces. Colours are transparent tints
-of the host's own, for light and dark themes alike.
+the numbers: a plain table with names indented by non-breaking spaces. Colours are transparent
+tints, which suit light and dark themes.
 """
 
 from collections.abc import Iterator
@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from nbprof.display.text import heading, own_number, plain_count, title, tree_records
 from nbprof.units import format_micros
+from nbprof.view_kinds import VIEWS
 
 if TYPE_CHECKING:
     from nbprof.columns import Column
     from nbprof.views.view import View
 
-FULL_NAMES = ("code", "graph")
-"""Below a scope its name goes without saying; below a line, or a node's user, nothing does."""
 MAX_ROWS = 100
+"""The most rows of a script-free table."""
 MAX_SHAPES = 8
+"""The most input shapes in one cell."""
+LEAST_PERCENT = 0.05
+"""Draw no bar for a smaller share."""
 
 STYLE = """<style>
 .nbprof{font-size:90%}
@@ -44,11 +47,11 @@ STYLE = """<style>
 
 
 def report(view: "View", most: int = MAX_ROWS) -> str:
-    """Write the report as one HTML fragment, with the first rows."""
+    """Write the report with its first `most` rows as one HTML fragment."""
     rows = list(tree_records(view, most))
     lines = [
         f'<div class="nbprof">{STYLE}',
-        f"<p><b>{escape(view.name)}</b>, {len(view.frame):,} rows{_behind(view.headline)}</p>",
+        f"<p><b>{escape(view.name)}</b>, {len(view.frame):,} rows{_after_dot(view.headline)}</p>",
         *(f"<p><small>note: {escape(note)}</small></p>" for note in view.notes),
         f'<div class="nbprof-rows" role="region" tabindex="0" aria-label="{view.name} view">',
         "<table><thead><tr>",
@@ -67,7 +70,7 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
     return "\n".join([*lines, "</div>"])
 
 
-def _behind(headline: str) -> str:
+def _after_dot(headline: str) -> str:
     return f" · {escape(headline)}" if headline else ""
 
 
@@ -89,7 +92,7 @@ def _tree(view: "View", rows: list[dict[Any, Any]]) -> Iterator[str]:
 
 
 def _leading(view: "View") -> "Column | None":
-    """Find the column by which the rows are ordered, or the first that has numbers."""
+    """Return the column that rows are sorted by, or else the first that has numbers."""
     numbers = [column for column in view.columns if column.metrics]
     ordering = [column for column in numbers if column.name == view.options.order_by]
     return next(iter(ordering + numbers), None)
@@ -97,7 +100,7 @@ def _leading(view: "View") -> "Column | None":
 
 def _short(view: "View", row: dict[Any, Any]) -> str:
     name: str = row["name"]
-    return name if view.name in FULL_NAMES else name.rpartition("/")[2]
+    return name if VIEWS[view.name].full_names else name.rpartition("/")[2]
 
 
 def _header(view: "View") -> Iterator[str]:
@@ -108,28 +111,32 @@ def _header(view: "View") -> Iterator[str]:
         yield f'<th scope="col" title="{escape(column.help)}">{name}{pair}</th>'
 
 
-def _row(view: "View", row: dict[Any, Any], tops: dict[Any, Any]) -> str:
+def _row(view: "View", row: dict[Any, Any], root: dict[Any, Any]) -> str:
     if not view.is_tree:
         cells = (_op_cell(column, row) for column in view.columns)
         return f"<tr><td>{escape(row['name'])}</td>{''.join(cells)}</tr>"
-    cells = (_tree_cell(column, row, tops) for column in view.columns)
+    cells = (_tree_cell(column, row, root) for column in view.columns)
     indent = "&nbsp;" * 4 * row["depth"]
-    beside = f" <small><code>{escape(row['source'])}</code></small>" if row.get("source") else ""
-    beside += f" <small>{escape(row['kind'])}</small>" if row.get("kind") else ""
-    name = f"{indent}{escape(_short(view, row))}{beside}"
+    texts = "".join(_beside(view, row[name]) for name in VIEWS[view.name].texts if row[name])
+    name = f"{indent}{escape(_short(view, row))}{texts}"
     return f'<tr><td title="{escape(row["name"])}">{name}</td>{"".join(cells)}</tr>'
 
 
+def _beside(view: "View", text: str) -> str:
+    code = f"<code>{escape(text)}</code>" if VIEWS[view.name].rows_are_lines else escape(text)
+    return f" <small>{code}</small>"
+
+
 def _label(column: "Column", row: dict[Any, Any]) -> str:
-    if column.name == "input_shapes":
-        return f"<td>{'<br>'.join(map(_shapes, row['input_shapes'][:MAX_SHAPES]))}</td>"
+    if column.shows == "shapes":
+        return f"<td>{'<br>'.join(map(_shapes, row[column.name][:MAX_SHAPES]))}</td>"
     return f"<td>{escape(row[column.name] or '')}</td>"
 
 
 def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
     if not column.metrics:
         return _label(column, row)
-    if len(column.metrics) == 2:
+    if not column.has_shares:
         return f"<td>{'|'.join(plain_count(row[metric]) for metric in column.metrics)}</td>"
     (metric,) = column.metrics
     return _bar(column.format(row[metric]), row[f"{metric}_percent"])
@@ -144,12 +151,13 @@ def _tree_cell(column: "Column", row: dict[Any, Any], root: dict[Any, Any]) -> s
     if not column.metrics:
         return _label(column, row)
     pairs = (_self_and_total(column, metric, row) for metric in column.metrics)
-    if len(column.metrics) == 2:
+    if not column.has_shares:
         return f"<td>{' | '.join(pairs)}</td>"
     whole = root[f"total_{column.metrics[0]}"]
     share = 100 * row[f"total_{column.metrics[0]}"] / whole if whole else 0.0
-    shape = f"<small>{escape(row['shape'])}</small> " if row.get("shape") else ""
-    return _bar(f"{shape if column.name == 'params' else ''}{next(pairs)}", share)
+    label = row[column.label] if column.label else ""
+    before = f"<small>{escape(label)}</small> " if label else ""
+    return _bar(f"{before}{next(pairs)}", share)
 
 
 def _self_and_total(column: "Column", metric: str, row: dict[Any, Any]) -> str:
@@ -158,7 +166,7 @@ def _self_and_total(column: "Column", metric: str, row: dict[Any, Any]) -> str:
 
 
 def _bar(number: str, percent: float) -> str:
-    """Put a number into a cell with a bar behind it; nothing is drawn for next to nothing."""
-    if not percent >= 0.05:
+    """Put a number into a cell, with a bar behind it that shows its share."""
+    if not percent >= LEAST_PERCENT:
         return f"<td>{number}</td>"
     return f'<td style="--p:{percent:.1f}%">{number} <small>({percent:.1f}%)</small></td>'

@@ -1,12 +1,11 @@
-"""A View for formats that say what is in a column: its kind, unit and meaning, and clean values."""
+"""The columns of a View's frame for typed table files: kind, unit, description, clean values."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from nbprof.columns import COLUMNS
-from nbprof.units import format_bytes, format_micros
+from nbprof.columns import COLUMNS, Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,16 +13,13 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 Kind = Literal["text", "whole", "number", "shapes"]
+"""What a column holds."""
 
-SHAPES = "input_shapes"
-LABELS = {name for name, column in COLUMNS.items() if not column.metrics}
-"""Columns that hold no numbers, also where there is no row to tell it from."""
-METRICS = {metric: column for column in COLUMNS.values() for metric in column.metrics}
-UNITS = {format_bytes: "bytes", format_micros: "µs"}
 TREE = {
     "parent": "the row above this one, from 0; -1 for the root",
     "depth": "how many rows are above this one",
 }
+"""Descriptions of the columns that every tree has."""
 
 
 @dataclass(frozen=True)
@@ -38,42 +34,44 @@ class Field:
 
 
 def about(view: "View") -> dict[str, Any]:
-    """Say which view it is, of what, and how it was asked for: what JSON can hold."""
-    told = {"name": view.name, "title": view.headline, "notes": list(view.notes)}
+    """Return the view's name, headline, notes and options as JSON can hold them."""
+    shown = {"name": view.name, "title": view.headline, "notes": list(view.notes)}
     options = asdict(view.options)
-    return {**_clean(told), "options": _clean({**options, "output": str(view.options.output)})}
+    return {**_clean(shown), "options": _clean({**options, "output": str(view.options.output)})}
 
 
 def fields(view: "View") -> Iterator[Field]:
     """Describe the columns of a frame."""
+    by_metric = {metric: column for column in COLUMNS.values() for metric in column.metrics}
     for name in view.frame.columns:
         own = name.removeprefix("total_").removesuffix("_percent").removesuffix("_accumulated")
-        column = METRICS.get(own, COLUMNS.get(own))
-        unit = UNITS.get(column.format, "") if column is not None and column.metrics else ""
+        column = by_metric.get(own, COLUMNS.get(own))
+        unit = column.unit.symbol if column is not None and column.metrics else ""
         yield Field(
             name,
-            _kind(name, view.frame[name]),
+            _kind(column, view.frame[name]),
             "%" if name.endswith("_percent") else unit,
             _description(name, column.help) if column is not None else TREE.get(name, ""),
         )
 
 
-def _kind(name: str, column: "pd.Series[Any]") -> Kind:
-    if name == SHAPES:
-        return "shapes"
-    if name in LABELS or column.dtype.kind not in "iuf":
+def _kind(column: Column | None, values: "pd.Series[Any]") -> Kind:
+    """Return the kind of a column; a declared text is one even if there are no rows."""
+    if column is not None and not column.metrics:
+        return "shapes" if column.shows == "shapes" else "text"
+    if values.dtype.kind not in "iuf":
         return "text"
-    return "number" if column.dtype.kind == "f" else "whole"
+    return "number" if values.dtype.kind == "f" else "whole"
 
 
-def _description(name: str, of_metric: str) -> str:
+def _description(name: str, metric_help: str) -> str:
     if name.endswith("_percent"):
         return ""  # the unit and the name say it
-    return f"of this row and those below it: {of_metric}" if "total_" in name else of_metric
+    return f"of this row and those below it: {metric_help}" if "total_" in name else metric_help
 
 
 def values(field: Field, column: "pd.Series[Any]") -> list[Any]:
-    """Give the values of a column as plain Python objects; what is not known is None."""
+    """Return the values of a column as plain Python objects; what is not known is None."""
     if field.kind == "shapes":
         return [[_shapes_entry(entry) for entry in entries] for entries in column]
     return [_clean(value) for value in column.tolist()]
@@ -88,7 +86,7 @@ def _shapes_entry(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    """Leave out what files cannot hold: NaN becomes None, half a character U+FFFD."""
+    """Replace what files cannot hold: NaN by None, half a character by U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, float):

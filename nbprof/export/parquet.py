@@ -1,4 +1,4 @@
-"""A View's frame as a Parquet file, with pyarrow."""
+"""A View's frame as Parquet, written by pyarrow."""
 
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 ATTRIBUTES = "PANDAS_ATTRS"
-"""Where pandas keeps `DataFrame.attrs` in a Parquet file: `pandas.read_parquet` gives them back."""
+"""The key under which pandas keeps `DataFrame.attrs` in a Parquet file."""
 
 
 def write_parquet(view: "View", file: BinaryIO) -> None:
-    """Write the frame; not recorded is null, and units stand in the metadata of the fields."""
+    """Write the frame; what was not recorded is null, units are in the fields' metadata."""
     pyarrow = _import_pyarrow()
     from pyarrow import parquet
 
@@ -35,14 +35,14 @@ def _import_pyarrow() -> Any:
     except ImportError as error:
         raise NbprofError(
             "to_parquet needs pyarrow, which cannot be imported "
-            f"({error}): pip install 'nbprof[parquet]' brings it."
+            f"({error}); install it with: pip install 'nbprof[parquet]'."
         ) from error
     return pyarrow
 
 
 def _field(pyarrow: Any, field: Field) -> Any:
-    told = {"unit": field.unit, "description": field.description}
-    metadata = {name: text for name, text in told.items() if text}
+    about_field = {"unit": field.unit, "description": field.description}
+    metadata = {name: text for name, text in about_field.items() if text}
     return pyarrow.field(field.name, _type(pyarrow, field), metadata=metadata)
 
 

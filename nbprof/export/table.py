@@ -1,4 +1,4 @@
-"""A View's frame as a table file."""
+"""A View's frame as CSV and JSON."""
 
 import json
 from typing import TYPE_CHECKING, BinaryIO
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 JSON_TYPES = {"text": "string", "whole": "integer", "number": "number", "shapes": "any"}
-"""How Table Schema calls the kinds of columns; pandas leaves an "any" as it is."""
+"""Table Schema's name for each kind of column; pandas leaves an "any" as it is."""
 
 
 def write_csv(view: "View", file: BinaryIO) -> None:
-    """Write UTF-8 CSV with one header line and raw numbers; not recorded is an empty field."""
+    """Write UTF-8 CSV with one header line and raw numbers; a field not recorded is empty."""
     view.frame.to_csv(file, index=False, lineterminator="\n", errors="replace")
 
 
 def write_json(view: "View", file: BinaryIO) -> None:
-    """Write a Tabular Data Resource: what the view is, its `schema`, and a row a line in `data`."""
+    """Write a Tabular Data Resource: the view, its `schema`, and one row per line in `data`."""
     described = list(fields(view))
     schema = [
         {

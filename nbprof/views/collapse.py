@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.arrays import Rows
+from nbprof.columns import summed_columns
 from nbprof.views.live_memory import alive_at_peak
-from nbprof.views.measure import SUMMED
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -61,8 +61,9 @@ def _events(events: pd.DataFrame) -> tuple[pd.DataFrame, Rows]:
 
     What is known and what is not are never added up.
     """
+    summed = [name for name in summed_columns() if name in events]
     unknown = sum(
-        (events[name].isna().to_numpy().astype(np.int64) << bit for bit, name in enumerate(SUMMED)),
+        (events[name].isna().to_numpy().astype(np.int64) << bit for bit, name in enumerate(summed)),
         start=np.zeros(len(events), dtype=np.int64),
     )
     first, row = _groups([*(events[name].to_numpy() for name in KEYS), unknown])
@@ -73,7 +74,7 @@ def _events(events: pd.DataFrame) -> tuple[pd.DataFrame, Rows]:
         name: _sums(row, events[name].to_numpy(np.int64), count)
         for name in ("duration_ns", "self_ns", "is_run")
     }
-    for name in SUMMED:
+    for name in summed:
         added[name] = np.bincount(row, events[name].to_numpy(np.float64), minlength=count)
     kept = events.iloc[first].reset_index(drop=True)
     return kept.assign(start_ns=start_ns, **added), row

@@ -1,4 +1,4 @@
-"""What each node cost: a profile's events added up per node, one array per metric."""
+"""What each node cost: a profile's events added up per node, one array per metric of `COLUMNS`."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -6,49 +6,46 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.columns import COLUMNS, Metric, is_count, summed_columns
 from nbprof.distinct_values import distinct
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
 
     from nbprof._profile import Profile
-
-SUMMED = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "float_ops")
-"""The columns of events that are simply added up."""
-OF_SHAPES = ("output_bytes", "float_ops")
-"""Those of them that a profile's `costs` may not have."""
 
 Sums = npt.NDArray[np.float64]
 Metrics = dict[str, Sums]
 Groups = npt.NDArray[np.intp]
 Step = int | Literal["all"]
 
-MOST_STEPS = 8
+LISTED_STEPS = 8
+"""List at most this many steps in an error; otherwise name the first and the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The smallest things a view adds up: nodes, as far as they belong to one of its rows."""
+    """The smallest things a view adds up: nodes, or the parts of nodes that belong to one row."""
 
     node: Groups
-    """The node that each member is, or a part of."""
+    """The node of each member."""
     of_event: Groups
-    """The member that each event belongs to."""
+    """The member of each event."""
 
 
 def nodes_as_members(profile: "Profile") -> Members:
-    """Take every node as a whole."""
+    """Make every node one member."""
     return Members(np.arange(len(profile.nodes)), profile.costs["node"].to_numpy(np.intp))
 
 
 def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Members, Groups]:
-    """Part the nodes by the row that each event belongs to; give the members and their rows.
+    """Split the nodes by the row of each event; return the members and their rows.
 
-    A node that has no event, a variable, belongs to the row in `row_of_node` and stands behind the
-    others; where that is none, it is no member.
+    A node without events, such as a variable, belongs to its row in `row_of_node` and comes after
+    the others; where that is negative, it is no member.
     """
     node = profile.costs["node"].to_numpy(np.int64)
     width = max(len(profile.nodes), 1)
@@ -64,7 +61,7 @@ def _distinct_keys(keys: Groups) -> tuple[Groups, Groups]:
 
 
 def only_what_ran(profile: "Profile") -> "Profile":
-    """Leave the variables of a cell out, which stand behind the nodes that ran."""
+    """Leave out a cell's variables, which come after the nodes that ran."""
     if profile.recording.tfprof:
         return profile
     ran = int(profile.costs["node"].max()) + 1 if len(profile.costs) else 0
@@ -77,22 +74,22 @@ def measure(
     members: Members,
     uses: "Callable[[str], bool]" = lambda _: True,
 ) -> Metrics:
-    """Add up the events of each member, in µs, bytes and counts, over the steps asked for.
+    """Add up the events of each member over the steps asked for, in µs, bytes and counts.
 
-    Of the columns that are simply added up those that `uses` names: each takes time, and for
-    `float_ops` the log of tfprof's inputs would have to be read.
+    Only columns that `uses` accepts are measured, besides those that every view needs: each takes
+    time, and `float_ops` of tfprof's inputs would have to be read from the log.
     """
     step = resolved_step(profile, step)
     count = len(members.node)
-    summed = tuple(filter(uses, SUMMED))
-    all_events = profile.events if set(OF_SHAPES) & set(summed) else profile.costs
+    wanted = list(_wanted(uses))
+    all_events = _events_with(profile, wanted)
     events = _of_step(profile, step, all_events)
     member = members.of_event
     if events is not all_events:
         member = member[events.index.to_numpy()]
     if (member >= count).any():  # events of nodes that are no member
         events, member = events[member < count], member[member < count]
-    metrics = _add_up_events(events, member, count, summed)
+    metrics = _add_up_events(events, member, count, wanted)
     if step == -1 and len(profile.steps) > 1:
         divisor = _steps_of_each(events["step"].to_numpy(np.int64), member, count)
         metrics = {name: values / divisor for name, values in metrics.items()}
@@ -100,8 +97,30 @@ def measure(
         metrics = {name: np.trunc(values) for name, values in metrics.items()}
         if uses("float_ops"):
             metrics["float_ops"] = _logged_float_ops(profile, members, metrics["run_count"])
-    params = profile.nodes["params"].to_numpy(np.float64)[members.node]
-    return {**metrics, "params": params, "defined_count": np.ones(count)}
+    return metrics | _count_nodes(profile, members, wanted)
+
+
+def _wanted(uses: "Callable[[str], bool]") -> "Iterator[Metric]":
+    for column in COLUMNS.values():
+        if column.always or uses(column.name):
+            yield from column.measures
+
+
+def _events_with(profile: "Profile", wanted: list[Metric]) -> "pd.DataFrame":
+    """Return the events, without the columns that take long to make if nobody wants them."""
+    columns = {metric.column for metric in wanted if metric.table == "events" and metric.column}
+    return profile.costs if columns <= set(profile.costs.columns) else profile.events
+
+
+def _count_nodes(profile: "Profile", members: Members, wanted: list[Metric]) -> Metrics:
+    """Return the metrics that each member has once, however often it ran."""
+    return {
+        metric.name: profile.nodes[metric.column].to_numpy(np.float64)[members.node]
+        if metric.column
+        else np.ones(len(members.node))
+        for metric in wanted
+        if metric.table == "nodes"
+    }
 
 
 def _steps_of_each(step: Groups, member: Groups, count: int) -> Groups:
@@ -115,7 +134,7 @@ def _steps_of_each(step: Groups, member: Groups, count: int) -> Groups:
 def _logged_float_ops(
     profile: "Profile", members: Members, run_count: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Count float_ops as tfprof does: also of nodes that never ran."""
+    """Count float_ops as tfprof does, which includes nodes that never ran."""
     once = profile.float_ops.to_numpy(np.float64)
     ran = np.zeros(len(profile.nodes), dtype=bool)
     ran[profile.events["node"].to_numpy()] = True
@@ -124,23 +143,22 @@ def _logged_float_ops(
 
 
 def weighted(metrics: Metrics, weight: npt.NDArray[np.int64]) -> Metrics:
-    """Add members up as often as they are to be counted; how often they ran stays what it is."""
+    """Multiply the members' metrics by their weights; counts are only kept or dropped."""
     counted = (weight > 0).astype(np.int64)
     return {
-        name: values * (counted if name.endswith("_count") else weight)
-        for name, values in metrics.items()
+        name: values * (counted if is_count(name) else weight) for name, values in metrics.items()
     }
 
 
 def resolved_step(profile: "Profile", step: Step | None) -> Step:
-    """Give the step asked for, or the usual one: the whole cell, and tfprof's average."""
+    """Return the step asked for; by default all of a cell, and tfprof's average of its inputs."""
     if step is not None:
         return step
     return -1 if profile.recording.tfprof else "all"
 
 
 def chosen_events(profile: "Profile", step: Step | None) -> "pd.DataFrame":
-    """Give the events of one step, or all of them."""
+    """Return the events of one step, or all of them."""
     return _of_step(profile, resolved_step(profile, step), profile.events)
 
 
@@ -154,41 +172,50 @@ def _of_step(profile: "Profile", step: Step, events: "pd.DataFrame") -> "pd.Data
 def _check_step(profile: "Profile", step: int | str) -> None:
     steps = profile.steps["step"].tolist()
     if step not in steps:
-        known = ", ".join(map(str, steps[:MOST_STEPS]))
-        if len(steps) > MOST_STEPS:
+        known = ", ".join(map(str, steps[:LISTED_STEPS]))
+        if len(steps) > LISTED_STEPS:
             known = f"{steps[0]} to {steps[-1]}"
         raise NbprofError(f"there is no step {step}; steps are {known or 'none'}, -1 or all.")
 
 
 def _add_up_events(
-    events: "pd.DataFrame", member: Groups, count: int, summed: tuple[str, ...]
+    events: "pd.DataFrame", member: Groups, count: int, wanted: list[Metric]
 ) -> Metrics:
-    ns = events["self_ns"].to_numpy()
-    accelerator = events["accelerator"].to_numpy()
+    sums: Metrics = {}
+    for metric in wanted:
+        if metric.table == "events" and not metric.adds:
+            # Dividing the sum, not the summands, keeps whole ns exact in whatever order.
+            sums[metric.name] = _sums(member, _values(events, metric), count) / metric.divisor
+    for metric in wanted:
+        if metric.adds:
+            sums[metric.name] = np.sum([sums[part] for part in metric.adds], axis=0)
+    return sums
 
-    # Whole ns are added up exactly, in whatever order.
-    accelerator_micros = _sums(member, ns * accelerator, count) / 1e3
-    cpu_micros = _sums(member, ns * ~accelerator, count) / 1e3
-    return {
-        "micros": cpu_micros + accelerator_micros,
-        "accelerator_micros": accelerator_micros,
-        "cpu_micros": cpu_micros,
-        **{name: _sums(member, events[name].to_numpy(), count) for name in summed},
-        "run_count": _sums(member, events["is_run"].to_numpy(), count),
-    }
+
+def _values(events: "pd.DataFrame", metric: Metric) -> npt.NDArray[Any]:
+    """Return what each event adds to a metric; NaN where the profile does not have it at all."""
+    if not metric.column:
+        return np.ones(len(events))
+    if metric.column not in events:
+        return np.full(len(events), np.nan)
+    values: npt.NDArray[Any] = events[metric.column].to_numpy()
+    if metric.devices == "all":
+        return values
+    accelerator = events["accelerator"].to_numpy()
+    return np.asarray(values * (accelerator if metric.devices == "accelerator" else ~accelerator))
 
 
 def add_up(metrics: Metrics, group: Groups, count: int) -> Metrics:
     """Add the members' metrics up by group number."""
     return {
-        name: _sums(group, values, count, tells(metrics, name)) for name, values in metrics.items()
+        name: _sums(group, values, count, known(metrics, name)) for name, values in metrics.items()
     }
 
 
-def tells(metrics: Metrics, name: str) -> npt.NDArray[np.bool_]:
-    """Mark what a metric is known of, if it has a number: of a variable no run tells its memory."""
-    told: npt.NDArray[np.bool_] = ~np.isnan(metrics[name])
-    return told & (metrics["run_count"] > 0) if name in SUMMED else told
+def known(metrics: Metrics, name: str) -> npt.NDArray[np.bool_]:
+    """Mask of known values; variables never ran, so they have no memory."""
+    has_value: npt.NDArray[np.bool_] = ~np.isnan(metrics[name])
+    return has_value & (metrics["run_count"] > 0) if name in summed_columns() else has_value
 
 
 def whole(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
@@ -197,38 +224,39 @@ def whole(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | npt.NDArra
 
 
 EXACT = 2.0**53
-"""Up to here, whole numbers and their sums are exact as floats."""
+"""Whole numbers below this, and their sums, are exact as floats."""
 PART = 2.0**26
+"""Larger numbers are added up in two parts, split here."""
 
 
 def _exact_sums(group: npt.NDArray[np.integer], values: npt.NDArray[Any], count: int) -> Sums:
-    """Add up whole numbers so that the order does not matter, however large they are."""
-    known: Sums = np.bincount(group, weights=values, minlength=count).astype(np.float64)
-    if known.max(initial=0) < EXACT:
-        return known
+    """Add up whole numbers of any size so that their order does not matter."""
+    sums: Sums = np.bincount(group, weights=values, minlength=count).astype(np.float64)
+    if sums.max(initial=0) < EXACT:
+        return sums
     high = np.floor(values / PART)
     low = np.bincount(group, weights=values - high * PART, minlength=count)
-    whole = np.bincount(group, weights=high, minlength=count) * PART + low
-    return whole.astype(np.float64)
+    exact = np.bincount(group, weights=high, minlength=count) * PART + low
+    return exact.astype(np.float64)
 
 
 def _sums(
     group: npt.NDArray[np.integer],
     values: npt.NDArray[Any],
     count: int,
-    told: npt.NDArray[np.bool_] | None = None,
+    is_known: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Add up by group.
+    """Add up by group, leaving out unknown values, so that a sum is a lower bound.
 
-    Unknown values are left out, so that a sum is at least what is known of it; a group of unknown
-    values, and of others that are not `told`, is unknown, and all are where nothing is told.
+    A group is unknown if it has unknown values and no known one; all groups are if nothing is
+    known.
     """
     unknown = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if not unknown.any():
         return _exact_sums(group, values, count)
-    known = _exact_sums(group[~unknown], values[~unknown], count)
-    told = ~unknown if told is None else told
-    if not told.any():
+    sums = _exact_sums(group[~unknown], values[~unknown], count)
+    is_known = ~unknown if is_known is None else is_known
+    if not is_known.any():
         return np.full(count, np.nan)
-    nothing = np.bincount(group[told], minlength=count) == 0
-    return np.where(nothing & (np.bincount(group[unknown], minlength=count) > 0), np.nan, known)
+    nothing = np.bincount(group[is_known], minlength=count) == 0
+    return np.where(nothing & (np.bincount(group[unknown], minlength=count) > 0), np.nan, sums)

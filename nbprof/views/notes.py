@@ -1,6 +1,8 @@
-"""What a reader of certain columns should know besides the profile's own notes."""
+"""Notes about a view and the selected columns, after the profile's own notes."""
 
 from typing import TYPE_CHECKING
+
+from nbprof.view_kinds import VIEWS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -8,22 +10,21 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.columns import Column
 
-MOST = 5
+LISTED_TYPES = 5
+"""List at most this many op types; otherwise count the rest."""
 
 NO_DEFINITIONS = "a trace alone does not know {}; %%tfprof records them for TensorFlow"
-NOT_IN_TRACES = {"graph": "which nodes use which", "layer": "Keras layers"}
 
 
 def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> tuple[str, ...]:
-    """Add to the profile's notes what is to be said of a view and of the selected columns."""
+    """Return the profile's notes and those about a view and its columns."""
     selected = {column.name for column in columns}
     notes = profile.notes
     if not profile.recording.has_definitions:
-        missing = [NOT_IN_TRACES[view]] if view in NOT_IN_TRACES else []
-        missing += ["parameters"] if "params" in selected else []
-        notes += tuple(map(NO_DEFINITIONS.format, missing))
+        missing = [VIEWS[view].not_in_traces, "parameters" if "params" in selected else ""]
+        notes += tuple(NO_DEFINITIONS.format(what) for what in missing if what)
     if "tensor_value" in selected and not len(profile.values):
-        notes += ("no values of tensors: load_tfprof with a checkpoint has them",)
+        notes += ("no values of tensors: give load_tfprof a checkpoint to see them",)
     if profile.recording.tfprof:
         return notes
     if "float_ops" in selected:
@@ -48,8 +49,8 @@ def _unknown(by_type: "pd.DataFrame", metric: str) -> tuple[str, ...]:
         return ()
     return (
         f"{metric} are at least what is shown: those of {_listed(rows)} "
-        f"({_share(rows, by_type):.0f}% of the time) are not known for all runs, for want of a "
-        "shape or an attribute",
+        f"({_share(rows, by_type):.0f}% of the time) are not known for all runs, because a shape "
+        "or an attribute is missing",
     )
 
 
@@ -58,7 +59,7 @@ def _share(rows: "pd.DataFrame", all_rows: "pd.DataFrame") -> float:
 
 
 def _by_type(profile: "Profile", metric: str) -> "pd.DataFrame":
-    """Add up time and one metric per op type, the longest first."""
+    """Add up time and one metric per op type, the longest-running first."""
     op_type = profile.nodes["op_type"].to_numpy()[profile.events["node"]]
     events = profile.events.assign(unknown=profile.events[metric].isna())
     sums = events.groupby(op_type).agg({"self_ns": "sum", metric: "sum", "unknown": "any"})
@@ -66,6 +67,6 @@ def _by_type(profile: "Profile", metric: str) -> "pd.DataFrame":
 
 
 def _listed(rows: "pd.DataFrame") -> str:
-    names = ", ".join(rows.index[:MOST])
-    more = len(rows) - MOST
+    names = ", ".join(rows.index[:LISTED_TYPES])
+    more = len(rows) - LISTED_TYPES
     return f"{names} and {more} more op types" if more > 0 else names

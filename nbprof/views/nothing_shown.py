@@ -1,4 +1,4 @@
-"""What to say of a view that its options leave without rows: which option it was."""
+"""Why a view has no rows: the options that hide them all."""
 
 from dataclasses import replace
 from functools import reduce
@@ -16,14 +16,16 @@ WHAT_MATCHES = {
     "start_name_regexes": "name",
     "show_name_regexes": "name",
 }
-"""Of which text an expression must match all for something to be shown."""
+"""What an option's expression must match as a whole for a row to be shown."""
 REGEXES = (*WHAT_MATCHES, "hide_name_regexes", "trim_name_regexes")
+"""All options that take regular expressions."""
 MOST_LETTERS = 200
-USUAL = ViewOptions()
+"""Cut a longer option value."""
+DEFAULTS = ViewOptions()
 
 
 def why_nothing(view: "View", make: "Callable[[ViewOptions], View]") -> tuple[str, ...]:
-    """Name the option without which an empty view has rows, or all that leave none together."""
+    """Name each option without which an empty view would have rows, or all of them together."""
     if not is_empty(view):
         return ()
     given = _filters(view.options)
@@ -34,30 +36,30 @@ def why_nothing(view: "View", make: "Callable[[ViewOptions], View]") -> tuple[st
 
 
 def is_empty(view: "View") -> bool:
-    """Tell whether there are no rows but a tree's root."""
+    """Return whether there are no rows, or only a tree's root."""
     return len(view.frame) <= view.is_tree
 
 
 def _filters(options: ViewOptions) -> list[str]:
-    """Name the filters that were asked for."""
-    regexes = [name for name in REGEXES if getattr(options, name) != getattr(USUAL, name)]
+    """Name the filters that differ from the defaults."""
+    regexes = [name for name in REGEXES if getattr(options, name) != getattr(DEFAULTS, name)]
     return regexes + [f"min_{column}" for column in options.minimum]
 
 
 def _without(options: ViewOptions, name: str) -> ViewOptions:
-    """Take a filter away."""
+    """Return the options without one of their filters."""
     if name in REGEXES:
-        return replace(options, **{name: getattr(USUAL, name)})
+        return replace(options, **{name: getattr(DEFAULTS, name)})
     column = name.removeprefix("min_")
     return replace(options, minimum={**options.minimum, column: float("-inf")})
 
 
 def _sentence(options: ViewOptions, guilty: list[str]) -> str:
-    asked = " and ".join(f"-{name} {_value(options, name)}" for name in guilty)
-    said = f"{asked} {'leaves' if len(guilty) == 1 else 'together leave'} no rows"
+    flags = " and ".join(f"-{name} {_value(options, name)}" for name in guilty)
+    sentence = f"{flags} {'leaves' if len(guilty) == 1 else 'together leave'} no rows"
     whole = next((WHAT_MATCHES[name] for name in guilty if name in WHAT_MATCHES), "")
     why = f": a regular expression (RE2) must match the whole {whole}, as .*Mul.* matches MatMul"
-    return said + why if whole else said
+    return sentence + why if whole else sentence
 
 
 def _value(options: ViewOptions, name: str) -> str:

@@ -1,9 +1,10 @@
-"""What stands beside the numbers of a row: devices, op types, shapes."""
+"""The texts beside the numbers of a row: devices, op types, shapes."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nbprof.columns import COLUMNS
 from nbprof.views.measure import chosen_events, measure
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Labels:
-    """The labels of the rows of a view; `group` is the row of each of its members."""
+    """The texts of a view's rows; `group` is the row of each of its members."""
 
     def __init__(
         self,
@@ -31,7 +32,7 @@ class Labels:
         self._members = members
         self._group = group
         self._are_nodes = are_nodes
-        """Whether a row is a node, perhaps a variable, and not only a place for some."""
+        """Whether a row is a node, such as a variable, and not only a place that holds nodes."""
 
     @property
     def members(self) -> "tuple[Groups, Groups]":
@@ -44,69 +45,72 @@ class Labels:
         return self._members.of_event
 
     def of(self, name: str) -> Callable[[int], Any]:
-        """Give the function from a row's number to its label."""
-        if name == "input_shapes":
+        """Return the function from a row's number to its text in a text column."""
+        column = COLUMNS.get(name)
+        if column is None:  # the label of a column of numbers
+            labels = self._single_values(name) if self._are_nodes else {}
+            return lambda row: labels.get(row, "")
+        if column.shows == "shapes":
             shapes = self._input_shapes()
             return lambda row: shapes.get(row, [])
-        if name == "tensor_value":
+        if column.shows == "lines":
             values = self._values()
             return lambda row: values.get(row, "")
-        if name == "shape":
-            variables = self._shapes_of_variables() if self._are_nodes else {}
-            return lambda row: variables.get(row, "")
-        words = self._types() if name == "op_types" else self._devices()
+        words = self._words(column.words_of)
         joined = {row: "|".join(sorted(found)) for row, found in words.items()}
         nothing = self._without_members.get(name)
         return lambda row: joined.get(row, nothing)
 
     def _values(self) -> dict[int, str]:
-        """Give the text of the value that a checkpoint has for a row's variable."""
+        """Return the value that a checkpoint has for the variable of each row, as text."""
         values = self._profile.values
         texts = dict(zip(values["node"].tolist(), values["text"], strict=True))
         return {row: texts[node] for row, node in self._pairs() if node in texts}
 
-    def _devices(self) -> dict[int, set[str]]:
-        """Collect the devices of each row; nodes that never ran have an empty one, as in tfprof."""
-        devices = self._profile.nodes["device"].tolist()
+    def _words(self, names: tuple[str, ...]) -> dict[int, set[str]]:
+        """Collect the words of each row's nodes from some columns of `nodes`.
+
+        An empty word of the first column counts, as in tfprof: a node that never ran has an empty
+        device.
+        """
+        first, *others = map(self._words_of_nodes, names)
         words: dict[int, set[str]] = defaultdict(set)
         for row, node in self._pairs():
-            words[row].update(devices[node].split("|"))
+            words[row].update(first[node])
+            for column in others:
+                words[row].update(filter(None, column[node]))
         return words
 
-    def _types(self) -> dict[int, set[str]]:
-        nodes = self._profile.nodes
-        columns = [
-            nodes["op_type"].tolist(),
-            nodes["device"].tolist(),
-            self._profile.types.tolist(),
-        ]
-        words: dict[int, set[str]] = defaultdict(set)
-        for row, node in self._pairs():
-            op_type, device, types = (column[node] for column in columns)
-            words[row].update((op_type, *types, *filter(None, device.split("|"))))
-        return words
+    def _words_of_nodes(self, name: str) -> list[Sequence[str]]:
+        """Return the words that each node has in a column of `nodes`."""
+        if name == "types":
+            return self._profile.types.tolist()
+        texts = self._profile.nodes[name].tolist()
+        return [text.split("|") if name == "device" else (text,) for text in texts]
 
     def _pairs(self) -> "zip[tuple[int, int]]":
         return zip(self._group.tolist(), self._members.node.tolist(), strict=True)
 
-    def _shapes_of_variables(self) -> dict[int, str]:
-        """Give the shape of the variable of each row, where it is the only one."""
-        texts = self._profile.nodes["shape"].tolist()
+    def _single_values(self, name: str) -> dict[int, str]:
+        """Return the text that a row's nodes have in a column of `nodes`, if only one has any."""
+        texts = self._profile.nodes[name].tolist()
         found: dict[int, list[str]] = defaultdict(list)
         for row, node in self._pairs():
             if texts[node]:
                 found[row].append(texts[node])
-        return {row: shapes[0] for row, shapes in found.items() if len(shapes) == 1}
+        return {row: values[0] for row, values in found.items() if len(values) == 1}
 
     def _input_shapes(self) -> dict[int, list[dict[str, Any]]]:
-        """List each row's shapes, run counts, nodes and time; the most often run first."""
-        known = self._of_graph() if self._profile.recording.tfprof else self._of_runs()
-        for entries in known.values():
+        """List each row's shapes with runs, nodes and µs, the most often run first."""
+        found = (
+            self._shapes_in_graph() if self._profile.recording.tfprof else self._shapes_of_runs()
+        )
+        for entries in found.values():
             entries.sort(key=lambda entry: (-entry["run_count"], entry["shapes"]))
-        return known
+        return found
 
-    def _of_graph(self) -> dict[int, list[dict[str, Any]]]:
-        """Give every node the shapes that the graph has for its inputs."""
+    def _shapes_in_graph(self) -> dict[int, list[dict[str, Any]]]:
+        """Take the shapes of a node's inputs from the graph."""
         texts: dict[int, list[str]] = defaultdict(list)
         inputs = self._profile.inputs
         for node, shape in zip(inputs["node"].tolist(), inputs["shape"], strict=True):
@@ -123,8 +127,8 @@ class Labels:
             entry["micros"] += micros
         return {row: list(entries.values()) for row, entries in found.items()}
 
-    def _of_runs(self) -> dict[int, list[dict[str, Any]]]:
-        """Give every run the shapes it had."""
+    def _shapes_of_runs(self) -> dict[int, list[dict[str, Any]]]:
+        """Take the shapes that each run had."""
         events = chosen_events(self._profile, self._step)
         row = self._group[self._members.of_event[events.index.to_numpy()]]
         groups = events.groupby([row, events["input_shapes"].to_numpy()]).agg(

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.arrays import Mask, Rows
-from nbprof.columns import ROOT, selected
+from nbprof.columns import ROOT, is_count, selected
 from nbprof.options import EVERYTHING
 from nbprof.views.accounting import matches
-from nbprof.views.measure import tells, whole
+from nbprof.views.measure import known, whole
 from nbprof.views.notes import notes_for
 from nbprof.views.view import Lines, Origin, Places, View
 
@@ -182,7 +182,7 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
             mine = np.append(np.nan, own[metric][rows])
             data[metric] = np.where(accounted, mine, np.nan)
             total = np.append(root[metric], totals[metric][order])
-            data[f"total_{metric}"] = whole(total) if metric.endswith("_count") else total
+            data[f"total_{metric}"] = whole(total) if is_count(metric) else total
     total_micros = np.append(root["micros"], totals["micros"][order])
     return Layout(pd.DataFrame(data), accounted, np.append(NONE, source), total_micros)
 
@@ -196,9 +196,9 @@ def _needed(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
 
 def _labels(tree: Tree, column: "Column", rows: Rows) -> dict[str, list[Any]]:
     """Give the texts of a column that is none of numbers, or that come with one."""
-    if column.metrics and column.name != "params":
+    if column.metrics and not column.label:
         return {}
-    name = "shape" if column.metrics else column.name
+    name = column.label or column.name
     label = tree.labels.of(name)
     root = tree.rules.root_type if name == "op_types" else label(NONE)
     return {name: [root, *map(label, rows.tolist())]}
@@ -310,7 +310,7 @@ def _totals(own: "Metrics", end: Rows) -> "tuple[Metrics, dict[str, float]]":
 
     A sum is unknown where a part is and no part is told: a row without runs tells nothing of them.
     """
-    told = {name: tells(own, name) for name in own}
+    told = {name: known(own, name) for name in own}
     totals = {name: _subtotals(values, end, told[name]) for name, values in own.items()}
     return totals, {name: _sum(values, told[name]) for name, values in own.items()}
 

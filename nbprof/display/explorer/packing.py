@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.columns import COLUMNS
-from nbprof.display.html import FULL_NAMES
 from nbprof.display.text import heading, title
-from nbprof.units import format_bytes, format_count, format_micros
+from nbprof.units import format_micros
+from nbprof.view_kinds import VIEWS
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nbprof.display.explorer.run_kinds import Kinds
     from nbprof.views.view import View
 
-UNITS = {format_micros: "micros", format_bytes: "bytes", format_count: "count"}
-"""How `js/units.js` calls what writes a number."""
 WHOLE_TYPES = {"i8": 8, "i16": 16, "i32": 32}
 """Their bits; the least of a type stands for what is not known."""
 NANOSECONDS = 1000
@@ -31,8 +29,6 @@ NANOSECONDS = 1000
 CLOSE = 1e-12
 EXACT = 2.0**53
 """Up to here, floats are exact whole numbers."""
-LABELS = ("source", "kind", "shape")
-"""Texts that tree views have without being asked."""
 MAX_SHAPES = 8
 
 Packed = list[Any]
@@ -199,7 +195,7 @@ def pack(
         "rows": len(chosen),
         "of": len(view.frame),
         "tree": view.is_tree,
-        "short": view.is_tree and view.name not in FULL_NAMES,
+        "short": view.is_tree and not VIEWS[view.name].full_names,
         "per_step": view.options.step == -1,
         "names": store.texts(_texts(view.frame["name"].iloc[chosen])),
         "columns": [
@@ -214,7 +210,7 @@ def pack(
         place = np.full(len(view.frame) + 1, -1)
         place[chosen] = np.arange(len(chosen))
         described["parent"] = store.numbers(place[view.frame["parent"].to_numpy()[chosen]])
-    for label in LABELS:
+    for label in (*VIEWS[view.name].texts, *filter(None, (c.label for c in view.columns))):
         if label in view.frame.columns:
             described[label] = store.texts(_texts(view.frame[label].iloc[chosen]))
     if kinds is not None:
@@ -259,8 +255,8 @@ def _columns(
                     "metric": metric,
                     "title": _short_title(view, column, metric),
                     "role": role,
-                    "unit": UNITS[column.format],
-                    "whole": _whole_of(view, metric) if len(column.metrics) == 1 else None,
+                    "unit": column.unit.name,
+                    "whole": _whole_of(view, metric) if column.has_shares else None,
                     "data": store.numbers(values[rows]),
                 }
             )
@@ -296,7 +292,7 @@ def _whole_of(view: "View", metric: str) -> float | None:
 
 def _label(view: "View", column: "Column") -> Any:
     texts = view.frame[column.name]
-    if column.name == "input_shapes":
+    if column.shows == "shapes":
         return texts.map(_shapes)
     return texts.map(lambda text: text or "")
 

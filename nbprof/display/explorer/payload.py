@@ -12,16 +12,14 @@ from nbprof.columns import COLUMNS
 from nbprof.display.explorer.packing import Store, heaviest, pack, pack_cells, to_json
 from nbprof.display.explorer.run_kinds import Kinds, kinds_of
 from nbprof.display.explorer.timeline_payload import BINS, Timeline, has_timeline
-from nbprof.display.text import DOC
 from nbprof.errors import NbprofError
+from nbprof.view_kinds import VIEWS
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
 
-NAMES = ("op", "scope", "graph", "code", "layer")
-"""The views in the order of the switch."""
 MOST_EVENTS = 3_000_000
 """A profile of more has its other views made only where they are asked for."""
 BYTES_A_ROW = 30
@@ -70,7 +68,7 @@ def views_beside(view: "View") -> "Iterator[View]":
     usual = type(view.options)()
     names = ("order_by", "select", "step", "frames", "account_type_regexes")
     options = replace(usual, **{name: getattr(view.options, name) for name in names})
-    yield from _views(view.profile, [name for name in NAMES if name != view.name], options)
+    yield from _views(view.profile, [name for name in VIEWS if name != view.name], options)
 
 
 def average_of(view: "View") -> "View":
@@ -168,7 +166,7 @@ def within(view: "View", room: int) -> Payload | None:
     def left() -> int:
         # What is left out must be said, too; all names are as much as can be said.
         parts.views = list(packed.values())
-        return room - len(_payload(view, parts, Store(), (), NAMES * 2).to_json()) - store.size
+        return room - len(_payload(view, parts, Store(), (), [*VIEWS] * 2).to_json()) - store.size
 
     share = FIRST_SHARE if beside else 1.0
     for group in ([0], range(1, len(everything))):
@@ -258,7 +256,7 @@ def _bins_within(timeline: Timeline, room: int) -> int:
 
 
 def _place(view: "View") -> int:
-    return NAMES.index(view.name)
+    return list(VIEWS).index(view.name)
 
 
 def _others(view: "View") -> "list[View]":
@@ -338,7 +336,7 @@ def _common(column: dict[str, Any]) -> dict[str, Any]:
 def _help(packed: list[dict[str, Any]]) -> dict[str, str]:
     """Say what the views and their columns are."""
     names = {column["column"] for one in packed for column in one["columns"]}
-    views = {one["name"]: DOC[one["name"]] for one in packed}
+    views = {one["name"]: VIEWS[one["name"]].doc for one in packed}
     return {**views, **{name: COLUMNS[name].help for name in COLUMNS if name in names}}
 
 

@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import Rows
+from nbprof.columns import summed_columns
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
     from nbprof.display.explorer.packing import Store
     from nbprof.views.view import View
 
-SUMS = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "float_ops")
-"""What an event has as the views have it; the sum of all is the view's number."""
 PARTS = ("stack", "layer", "backward", "accelerator", "is_run")
 """What tells the runs of one node apart, besides those."""
 
@@ -37,7 +36,7 @@ class Kinds:
     example: Rows
     """The first event of each kind."""
     metrics: tuple[str, ...]
-    """Those of `SUMS` in which the events of a kind are alike."""
+    """Those of `summed_columns()` in which the events of a kind are alike."""
     complete: bool = True
     """Whether every event is of one; else some have the kind -1."""
 
@@ -123,7 +122,7 @@ def _steps_of_each(step: Rows, member: Rows) -> Rows:
 
 def _with(profile: "Profile", metrics: Collection[str]) -> Events:
     """Give the events, with what their shapes tell only where these metrics ask for it."""
-    wanted = {name for name in SUMS if name in metrics}
+    wanted = {name for name in summed_columns() if name in metrics}
     return profile.costs if wanted <= set(profile.costs.columns) else profile.events
 
 
@@ -140,7 +139,7 @@ def kinds_of(profile: "Profile | None", metrics: Collection[str]) -> Kinds | Non
             if (width := int(values.max()) - low + 1) > 1:
                 key = key * width + (values - low)
     of_event, example = _distinct(key)
-    wanted = tuple(name for name in SUMS if name in metrics and name in events)
+    wanted = tuple(name for name in summed_columns() if name in metrics and name in events)
     for name in wanted:
         values = events[name].to_numpy(np.float64)
         usual = values[example][of_event]

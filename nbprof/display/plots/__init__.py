@@ -1,6 +1,26 @@
 """Plots: a View or a Profile as a matplotlib figure, for papers and for dark notebooks.
 
-Each takes an Axes or makes one, and gives it back. Nothing here shows a figure, changes rcParams or
-touches pyplot where an Axes is given. Data stay raw (µs, bytes): only the axes' labels are scaled.
-matplotlib is imported with these files, and these files only when something is plotted.
+Each plot takes an Axes or makes one, and returns it. Nothing here shows a figure, changes rcParams
+or touches pyplot if it was given an Axes. Data stay raw, in µs and bytes; only the axes' labels are
+scaled. matplotlib is imported by the files of this folder, and those only when something is
+plotted.
 """
+
+NOTHING_RAN = ("op ran", "op run is", "nothing ran", "no rows", "unprofiled", "no trace")
+"""Words of the notes that explain why a cell or a view has no rows at all."""
+MEMORY = ("memory", "allocat")
+"""Words of the notes about memory."""
+COLUMN_WORDS = {"params": ("parameters",), "float_ops": ("float_ops",)}
+"""Words of the notes about other columns."""
+
+
+def because(what: str, notes: tuple[str, ...], about: tuple[str, ...] = ()) -> str:
+    """Say what is missing, plus any related notes."""
+    words = (*NOTHING_RAN, *about)
+    found = [note.rstrip(".") for note in notes if any(word in note for word in words)]
+    return f"{what}: {'; '.join(found)}." if found else f"{what}."
+
+
+def words_about(metric: str) -> tuple[str, ...]:
+    """Return the words by which a note about a metric is found."""
+    return MEMORY if metric.endswith("bytes") else COLUMN_WORDS.get(metric, ())

@@ -1,4 +1,4 @@
-"""Bars: the rows of a view that have the most of a column."""
+"""Bars for the rows of a view with the highest numbers in a column."""
 
 from typing import TYPE_CHECKING
 
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 ROW_INCHES = 0.22
+"""Height of a row in a figure made here."""
 BAR = 0.72
-"""The share of a row's height that its bar has."""
-LETTER = 6.0
-"""The size of the smallest letters, in points; where rows are lower still, fewer are drawn."""
+"""Height of a bar as a share of its row."""
+SMALLEST_FONT = 6.0
+"""Points; draw fewer rows rather than smaller font."""
 LINE = 1.2
-"""The height of a row, in sizes of its letters."""
+"""Height of a row in font sizes."""
 INDENT = 9.0
+"""Points per level of a tree."""
 GAP = 3.0
 """Points between a bar and its number."""
 
@@ -37,25 +39,25 @@ def plot(view: "View", column: str | None, top: int, ax: "Axes | None") -> "Axes
     theme = theme_of(ax)
     plain_frame(ax, theme)
     largest = max(float(ranking.values.max()), ranking.rest)
-    unit = scale_axis(ax.xaxis, largest, ranking.column.format, layout.size(ax)[0])
+    unit = scale_axis(ax.xaxis, largest, ranking.column.unit, layout.size(ax)[0])
     ax.set_xlabel(label_with(ranking.title, unit))
     width = layout.label_width(ax)
-    for _ in range(1 if is_own else 2):  # the Axes has another height once its labels are there
+    for _ in range(1 if is_own else 2):  # labels change the height of a given Axes
         points = layout.size(ax)[1]
         if not is_own:
             below = _lines(ranking) - len(ranking.names)
-            fitting = max(1, int(points / (LINE * LETTER)) - below)
+            fitting = max(1, int(points / (LINE * SMALLEST_FONT)) - below)
             ranking = rank(view, column, min(top, fitting))
-        letters = min(layout.letters(ax), points / _lines(ranking) / LINE)
-        _name_rows(ax, ranking, letters, width)
+        font = min(layout.font_size(ax), points / _lines(ranking) / LINE)
+        _name_rows(ax, ranking, font, width)
         layout.settle(ax)
     _draw_bars(ax, ranking, theme)
-    _write_numbers(ax, ranking, 0.9 * letters, theme)
+    _write_numbers(ax, ranking, 0.9 * font, theme)
     return ax
 
 
 def _lines(ranking: "Ranking") -> int:
-    """Count the rows, with those below the bars: what is left, and the legend."""
+    """Count the rows, including those for what is left over and for the legend."""
     left = (ranking.rest_rows > 0) + (ranking.unknown_rows > 0)
     return len(ranking.names) + left + (ranking.own is not None)
 
@@ -83,8 +85,8 @@ def _draw_bars(ax: "Axes", ranking: "Ranking", theme: "Theme") -> None:
     ax.set_ylim(_lines(ranking) - 0.5, -0.6)
 
 
-def _name_rows(ax: "Axes", ranking: "Ranking", letters: float, width: float) -> None:
-    measure = layout.ruler(ax, size=letters)
+def _name_rows(ax: "Axes", ranking: "Ranking", font: float, width: float) -> None:
+    measure = layout.ruler(ax, size=font)
     indent = min(INDENT, 0.4 * width / max(1, *ranking.depths, 1))
     space = max(measure("x x") - measure("xx"), 1.0)
     cut = [
@@ -97,7 +99,7 @@ def _name_rows(ax: "Axes", ranking: "Ranking", letters: float, width: float) -> 
     for count in filter(None, (ranking.rest_rows, ranking.unknown_rows)):
         names.append(f"{count:,} more row{'s' if count > 1 else ''}")
         widest = max(widest, measure(names[-1]))
-    ax.set_yticks(np.arange(len(names)), names, size=letters, **layout.PLAIN)
+    ax.set_yticks(np.arange(len(names)), names, size=font, **layout.PLAIN)
     ax.tick_params(axis="y", length=0)
     if ranking.own is not None:
         ax.tick_params(axis="y", pad=widest + GAP)
@@ -105,12 +107,12 @@ def _name_rows(ax: "Axes", ranking: "Ranking", letters: float, width: float) -> 
             label.set_horizontalalignment("left")
 
 
-def _write_numbers(ax: "Axes", ranking: "Ranking", letters: float, theme: "Theme") -> None:
-    """Write each number behind its bar, and make the axis long enough for that."""
+def _write_numbers(ax: "Axes", ranking: "Ranking", font: float, theme: "Theme") -> None:
+    """Write each number after its bar and make the axis long enough for it."""
     values = [*ranking.values.tolist(), *([ranking.rest] if ranking.rest_rows else [])]
     values += [float("nan")] if ranking.unknown_rows else []
-    texts = [format_short(value, ranking.column.format) for value in values]
-    measure = layout.ruler(ax, size=letters)
+    texts = [format_short(value, ranking.column.unit) for value in values]
+    measure = layout.ruler(ax, size=font)
     width = layout.size(ax)[0]
     most = max(
         value * width / max(width - measure(text) - 2 * GAP, 0.2 * width)
@@ -123,6 +125,6 @@ def _write_numbers(ax: "Axes", ranking: "Ranking", letters: float, theme: "Theme
             xytext=(GAP, 0),
             textcoords="offset points",
             va="center_baseline",
-            size=letters,
+            size=font,
             color=theme.ink,
         )

@@ -1,4 +1,4 @@
-"""Colours: the Okabe–Ito palette, which all eyes tell apart, on a light or a dark ground."""
+"""The Okabe–Ito palette, safe for colour-blind readers, on light and dark backgrounds."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,22 +12,22 @@ Colour = tuple[float, float, float]
 PALETTE = tuple(
     map(to_rgb, ("#0072B2", "#E69F00", "#009E73", "#F0E442", "#D55E00", "#56B4E9", "#CC79A7"))
 )
-"""In an order in which neighbours differ in grey, too."""
+"""Ordered so that neighbours also differ in grey."""
 
 
 class Theme(NamedTuple):
-    """What an Axes is drawn with, whatever style is in force by now."""
+    """The text and background colours of an Axes, whatever style is active now."""
 
     ink: Colour
     ground: Colour
 
     @property
     def main(self) -> Colour:
-        """The colour of what there is one of: blue, or on a dark ground sky blue."""
+        """The colour of a single series: blue, or sky blue on a dark background."""
         return PALETTE[0] if _lightness(self.ground) > _lightness(self.ink) else PALETTE[5]
 
     def faded(self, colour: Colour, share: float) -> Colour:
-        """Mix a colour with the ground, of which it keeps so large a share."""
+        """Mix a colour with the background, keeping this share of it."""
         red, green, blue = (
             share * one + (1 - share) * other
             for one, other in zip(colour, self.ground, strict=True)
@@ -35,18 +35,18 @@ class Theme(NamedTuple):
         return red, green, blue
 
     def grey(self, share: float) -> Colour:
-        """Give a grey between the ground (0) and the ink (1)."""
+        """Return a grey between the background (0) and the text colour (1)."""
         return self.faded(self.ink, share)
 
 
 def _lightness(colour: Colour) -> float:
-    """Say how light a colour looks, about: green counts most, blue least."""
+    """Return roughly how light a colour looks; green counts most, blue least."""
     red, green, blue = colour
     return 0.3 * red + 0.6 * green + 0.1 * blue
 
 
 def theme_of(ax: "Axes") -> Theme:
-    """Read ink and ground off an Axes: a style may be in force no longer that it was made in."""
+    """Read the colours from an Axes, since the style it was made in may no longer be active."""
     ground = next(
         (
             colour[:3]

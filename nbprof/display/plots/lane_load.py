@@ -1,8 +1,8 @@
-"""Busy: how much of each column of a figure the op runs of a lane fill, by colour.
+"""How much of each column of a figure the op runs of a lane fill, by colour.
 
-Millions of runs come to a few thousand columns, with no Python object per run. A run fills what it
-lasts, times the share of that which is its own: ops inside it and waiting are not. So the filled
-area is the time that the views count, but for what is cut where a column would be over-full.
+Millions of runs become a few thousand columns, without a Python object per run. A run fills its
+duration times its own share, which excludes ops inside it and waiting. The filled area is the time
+that the views count, except where a column would be more than full.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 TINY = 1e-9
-"""Less of a column than this is what adding up left over."""
+"""Smaller shares of a column are rounding errors."""
 
 
 class Runs(NamedTuple):
-    """Op runs, in µs; `lane` and `colour` are numbers from 0 on."""
+    """Op runs, in µs; `lane` and `colour` are numbers from 0."""
 
     lane: Rows
     colour: Rows
@@ -31,7 +31,7 @@ class Runs(NamedTuple):
 
 
 def fill(runs: Runs, lanes: int, colours: int, shown: "Range") -> Floats:
-    """Give for each lane, colour and column the share that is filled, at most 1 in all."""
+    """Return the share filled, by lane, colour and column; the colours add up to at most 1."""
     group = runs.lane * colours + runs.colour
     shape = lanes * colours, shown.columns + 2
     begun = _reached(group, _columns(runs.start, shown), runs.share, shape)
@@ -39,8 +39,8 @@ def fill(runs: Runs, lanes: int, colours: int, shown: "Range") -> Floats:
     filled = (begun - ended)[:, : shown.columns].reshape(lanes, colours, shown.columns)
     filled[filled < TINY] = 0
     crowded = np.maximum(filled.sum(axis=1, keepdims=True), 1)
-    # The own share of an outer op is spread evenly over it, also where ops inside it are; and runs
-    # of one stream may cross. A column that is over-full for that is shared out.
+    # An outer op's own share is spread evenly over it, even where inner ops run, and runs of one
+    # stream may overlap, so a column can be more than full; then its colours are scaled down.
     shares: Floats = filled / crowded
     return shares
 
@@ -63,7 +63,7 @@ def _reached(
     share: Floats,
     shape: tuple[int, int],
 ) -> Floats:
-    """Fill for each moment the rest of its column and all columns after it."""
+    """Fill the rest of each moment's column and all columns after it."""
     column = moment.astype(np.intp)
     place, size = group * shape[1] + column, shape[0] * shape[1]
     own = np.bincount(place, share * (column + 1 - moment), size).astype(float)
@@ -73,7 +73,7 @@ def _reached(
 
 
 def outlines(filled: Floats, shown: "Range", bottom: float, height: float) -> list[list[Floats]]:
-    """Stack the colours of one lane upon each other, and give the outlines of each."""
+    """Stack the colours of one lane and return the outlines of each."""
     top = bottom + height * np.cumsum(filled, axis=0)
     base = np.vstack((np.full((1, filled.shape[1]), bottom), top[:-1]))
     edges: Floats = shown.start + shown.column * np.arange(shown.columns + 1.0)
@@ -84,7 +84,7 @@ def outlines(filled: Floats, shown: "Range", bottom: float, height: float) -> li
 
 
 def stretches(shares: Floats) -> list[list[int]]:
-    """List from where to where something is filled."""
+    """List the first column and the one after the last of each filled stretch."""
     inside = np.concatenate(([0], shares > 0, [0])).astype(np.int8)
     found: list[list[int]] = np.flatnonzero(np.diff(inside)).reshape(-1, 2).tolist()
     return found

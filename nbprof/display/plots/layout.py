@@ -1,7 +1,7 @@
-"""Room: an Axes of a good size, how much fits into it, and that nothing stands outside the figure.
+"""The size of an Axes, how much text fits into it, and keeping everything inside the figure.
 
-A figure made here lays itself out anew whenever it is drawn. In a figure of the user's that does
-not, the Axes gives up some of its own place for its labels, as it would for a colour bar.
+A figure made here lays itself out again whenever it is drawn. In a user's figure without a layout
+engine, the Axes gives up some of its own place for its labels, as it would for a colour bar.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 POINTS_PER_INCH = 72
 EDGE = 6.0
-"""How many points stay free between a label and the figure's edge."""
+"""Points between a label and the figure's edge."""
 ROUNDING = 1.06
-"""How much wider a text can be in another resolution, where its letters are rounded otherwise."""
+"""How much wider a text can get at another resolution, where glyphs round differently."""
 BETWEEN = 8.0
-"""How many, between a label and what is drawn beside the Axes."""
+"""Points between a label and a neighbouring Axes."""
 LEAST = 0.3
-"""An Axes keeps this share of its width and height, whatever its labels need."""
+"""The share of its width and height that an Axes keeps, whatever its labels need."""
 PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
-"""For names: neither a dollar nor an underscore is a formula."""
+"""Text properties for names, in which dollars and underscores are no formulas."""
 
 
 def axes(ax: "Axes | None", height: float) -> "Axes":
-    """Give the Axes, or one of a new figure: as wide as figures are, and so many inches high."""
+    """Return the Axes, or that of a new figure of default width and `height` inches."""
     if ax is not None:
         return ax
     import matplotlib as mpl
@@ -38,20 +38,20 @@ def axes(ax: "Axes | None", height: float) -> "Axes":
 
 
 def settle(ax: "Axes") -> None:
-    """Place an Axes that has its labels: then its size is what it will be, or nearly."""
+    """Place an Axes that has its labels, so that its size is about final."""
     figure: Any = ax.figure
     engine = figure.get_layout_engine()
     if engine is not None:
-        while figure is not figure.figure:  # of a figure inside a figure, the outermost
+        while figure is not figure.figure:  # subfigures are laid out by the outermost
             figure = figure.figure
         engine.execute(figure)
         return
-    for _ in range(2):  # fewer ticks may fit after the first time
+    for _ in range(2):  # after the first time, fewer ticks may fit
         _shrink(ax)
 
 
 def heighten(ax: "Axes", inches: float) -> None:
-    """Make the figure so high that its only Axes is that high."""
+    """Resize the figure so that its only Axes is this high."""
     figure: Any = ax.figure
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + inches - size(ax)[1] / POINTS_PER_INCH)
@@ -59,23 +59,23 @@ def heighten(ax: "Axes", inches: float) -> None:
 
 
 def size(ax: "Axes") -> tuple[float, float]:
-    """Give width and height of an Axes in points."""
+    """Return the width and height of an Axes in points."""
     box = ax.get_window_extent()
     return box.width / point(ax), box.height / point(ax)
 
 
-def letters(ax: "Axes") -> float:
-    """Give the size of the letters that the Axes' labels have, in points."""
+def font_size(ax: "Axes") -> float:
+    """Return the font size of the Axes' labels in points."""
     return float(ax.xaxis.label.get_fontsize())
 
 
 def point(ax: "Axes") -> float:
-    """Give the pixels of a point."""
+    """Return the pixels per point."""
     return float(ax.figure.dpi) / POINTS_PER_INCH
 
 
 def clean(text: str) -> str:
-    """Make a name one line that every font can be asked for."""
+    """Replace what cannot be printed in one line."""
     text = text.encode("utf-8", "replace").decode()
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
@@ -83,7 +83,7 @@ def clean(text: str) -> str:
 
 
 def ruler(ax: "Axes", **font: Any) -> "Callable[[str], float]":
-    """Give a function that measures a text, in points."""
+    """Return a function that measures the width of a text in points."""
     probe = ax.text(0, 0, "", in_layout=False, **PLAIN, **font)
     probe.remove()
     probe.set_figure(ax.figure)
@@ -97,7 +97,7 @@ def ruler(ax: "Axes", **font: Any) -> "Callable[[str], float]":
 
 
 def shorten(text: str, width: float, measure: "Callable[[str], float]") -> str:
-    """Cut a text in the middle until it is no wider, keeping more of its end."""
+    """Cut a text in the middle until it fits the width, keeping more of its end."""
     if measure(text) <= width:
         return text
     fits, too_many = 1, len(text)
@@ -116,7 +116,7 @@ def _cut(text: str, kept: int) -> str:
 
 
 def wrap(text: str, width: float, measure: "Callable[[str], float]") -> str:
-    """Break a sentence into lines that are no wider, where there are spaces."""
+    """Break a sentence at spaces into lines that fit the width."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -128,7 +128,7 @@ def wrap(text: str, width: float, measure: "Callable[[str], float]") -> str:
 
 
 def label_width(ax: "Axes") -> float:
-    """Say how wide labels left of an Axes may be, in points."""
+    """Return how wide labels left of an Axes may be, in points."""
     if ax.figure.get_layout_engine() is not None:
         return 0.5 * size(ax)[0]
     box, pixels = ax.get_window_extent(), point(ax)
@@ -137,7 +137,7 @@ def label_width(ax: "Axes") -> float:
 
 
 def _place(ax: "Axes") -> Bbox:
-    """Say how far an Axes and its labels may reach: to the figure's edges and its neighbours."""
+    """Return the box that an Axes and its labels may fill, up to the edges and neighbours."""
     own = ax.get_window_extent()
     x0, y0, x1, y1 = ax.figure.bbox.padded(-EDGE * point(ax)).extents
     edge = BETWEEN * point(ax)
@@ -171,4 +171,4 @@ def _shrink(ax: "Axes") -> None:
     )
     in_layout = ax.get_in_layout()
     ax.set_position(box.transformed(ax.figure.transSubfigure.inverted()))
-    ax.set_in_layout(in_layout)  # it is where it was, so a later layout may move it
+    ax.set_in_layout(in_layout)  # set_position switches it off

@@ -1,4 +1,4 @@
-"""Legends: above what is drawn, inside the Axes, so that they cover nothing and are never cut."""
+"""Legends at the top of an Axes, where they cover nothing and are never cut off."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,16 +17,20 @@ if TYPE_CHECKING:
 MOST = 0.6
 """The largest share of an Axes that a legend takes."""
 SIZE = 0.8
-"""Its letters, beside those of the axes' labels."""
-HANDLE, PAD, BETWEEN = 1.2, 0.5, 1.2
-"""The lengths of a legend, in sizes of its letters."""
+"""Font size, relative to that of the axes' labels."""
+HANDLE = 1.2
+"""Length of a legend's handle in font sizes."""
+PAD = 0.5
+"""Space between a handle and its text in font sizes."""
+BETWEEN = 1.2
+"""Space between two columns in font sizes."""
 
 
 def above(
-    ax: "Axes", entries: "Sequence[Artist]", theme: "Theme", said: str, over_labels: bool = True
+    ax: "Axes", entries: "Sequence[Artist]", theme: "Theme", caption: str, over_labels: bool = True
 ) -> "Legend":
-    """Put a legend on top, over the labels at the left too, with a sentence above its entries."""
-    size = SIZE * layout.letters(ax)
+    """Put a legend at the top, across the labels at the left, with a caption above it."""
+    size = SIZE * layout.font_size(ax)
     left, width = _place(ax) if over_labels else (0.01, 0.97 * layout.size(ax)[0])
     measure = layout.ruler(ax, size=size)
     for entry in entries:
@@ -41,7 +45,7 @@ def above(
         frameon=False,
         fontsize=size,
         labelcolor=theme.ink,
-        title=said and " ",
+        title=caption and " ",
         title_fontsize=size,
         alignment="left",
         borderaxespad=0,
@@ -55,31 +59,31 @@ def above(
     for text in legend.get_texts():
         text.set_parse_math(False)
         text.set_usetex(False)
-    if said:
-        say(ax, legend, said)
+    if caption:
+        set_caption(ax, legend, caption)
     return legend
 
 
 def height(ax: "Axes", legend: "Legend") -> float:
-    """Say how high a legend is, in points."""
+    """Return the height of a legend in points."""
     return float(legend.get_window_extent().height) / layout.point(ax) + SIZE * 5
 
 
 def make_room(ax: "Axes", legend: "Legend", first: float, last: float) -> None:
-    """Let the rows from `first` to `last` fill what the legend leaves."""
+    """Let the rows from `first` to `last` fill the height below the legend."""
     taken = min(height(ax, legend) / layout.size(ax)[1], MOST)
     ax.set_ylim(last, last - (last - first) / (1 - taken))
 
 
-def say(ax: "Axes", legend: "Legend", said: str) -> None:
-    """Write a sentence over the entries, in lines that are no wider than the legend may be."""
+def set_caption(ax: "Axes", legend: "Legend", caption: str) -> None:
+    """Write a caption above the entries, in lines no wider than the legend may be."""
     title = legend.get_title()
     measure = layout.ruler(ax, size=title.get_fontsize())
-    title.set_text(layout.wrap(said, _place(ax)[1], measure))
+    title.set_text(layout.wrap(caption, _place(ax)[1], measure))
 
 
 def _place(ax: "Axes") -> tuple[float, float]:
-    """Give the left of the labels, in widths of the Axes, and the points from there on."""
+    """Return the left edge of the labels in widths of the Axes, and the points from there on."""
     box = ax.get_window_extent()
     labels = [label.get_window_extent().x0 for label in ax.get_yticklabels()]
     left = min([box.x0, *labels])
@@ -87,7 +91,7 @@ def _place(ax: "Axes") -> tuple[float, float]:
 
 
 def _columns(widths: list[float], width: float) -> int:
-    """Find the most columns that fit, each as wide as its widest entry."""
+    """Return the most columns that fit, each as wide as its widest entry."""
     for count in range(len(widths), 1, -1):
         long, longer = divmod(len(widths), count)
         ends = [column * long + min(column, longer) for column in range(count + 1)]

@@ -1,16 +1,15 @@
-"""Memory over time: the live bytes of each device as steps, with the peak and the steps marked."""
+"""Memory over time: live bytes per device, with the peak and the steps marked."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.lines import Line2D
 
-from nbprof.display.plots import layout, legends, step_marks, zoom
+from nbprof.display.plots import MEMORY, because, layout, legends, step_marks, zoom
 from nbprof.display.plots.colours import PALETTE, theme_of
-from nbprof.display.plots.nothing_to_draw import MEMORY, because
 from nbprof.display.plots.scales import TICK_WIDTH, label_time, label_with, plain_frame, scale_axis
 from nbprof.errors import NbprofError
-from nbprof.units import format_bytes, format_micros, format_short
+from nbprof.units import BYTES, MICROS, format_short
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,23 +20,26 @@ if TYPE_CHECKING:
     from nbprof.display.plots.colours import Theme
 
 INCHES = 2.6
+"""Height of a figure made here."""
 MOST_DEVICES = len(PALETTE)
+"""The most devices that are drawn."""
 DASHES = ("-", "--", "-.", ":")
-"""So that lines are told apart in grey, too."""
+"""Line styles that tell devices apart in grey."""
 TICK_HEIGHT = 22.0
+"""Points that a tick takes along the vertical axis."""
 THIN = 0.5
-"""The width of a line that goes up and down in every column."""
+"""Width of a line that goes up and down in every column, in points."""
 STRIP = 8.0
-"""The height of the strip of steps, in points."""
+"""Height of the strip of steps in points."""
 
 TFPROF = (
-    "tfprof's inputs hold no single allocations, so there is no memory over time to plot; "
-    "%%tfprof records it, and view.plot('peak_bytes') draws what they say of each op."
+    "tfprof's inputs have no single allocations, so there is no memory over time to plot. "
+    "%%tfprof records it; view.plot('peak_bytes') draws what they have for each op."
 )
 
 
 class Curve(NamedTuple):
-    """The live bytes of a device, from the start to the end of what was recorded."""
+    """The live bytes of a device over all that was recorded."""
 
     device: str
     micros: "npt.NDArray[np.float64]"
@@ -45,18 +47,18 @@ class Curve(NamedTuple):
 
     @property
     def peak(self) -> int:
-        """The place of the peak."""
+        """The index of the peak."""
         return int(self.live.argmax())
 
     @property
     def label(self) -> str:
         """The peak in words."""
         micros, live = self.micros[self.peak], self.live[self.peak]
-        return f"peak {format_short(live, format_bytes)} at {format_short(micros, format_micros)}"
+        return f"peak {format_short(live, BYTES)} at {format_short(micros, MICROS)}"
 
 
 def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
-    """Draw the curves; raises NbprofError where memory was not recorded."""
+    """Draw the curves; raise NbprofError if memory was not recorded."""
     curves, last = _curves(profile)
     is_own = ax is None
     ax = layout.axes(ax, INCHES)
@@ -67,7 +69,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     ax.set_ylim(0, most or 1.0)
     label_time(ax)
     height = layout.size(ax)[1]
-    unit = scale_axis(ax.yaxis, most, format_bytes, height * TICK_WIDTH / TICK_HEIGHT)
+    unit = scale_axis(ax.yaxis, most, BYTES, height * TICK_WIDTH / TICK_HEIGHT)
     ax.set_ylabel(label_with("live memory", unit))
     layout.settle(ax)
     drawn = curves[:MOST_DEVICES]
@@ -78,11 +80,11 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
             ax,
             layout.size(ax)[1] / layout.POINTS_PER_INCH + above / layout.POINTS_PER_INCH,
         )
-    for_peak = 0.0 if above else 1.3 * _letters(ax) + 6
+    for_peak = 0.0 if above else 1.3 * _font_size(ax) + 6
     height = layout.size(ax)[1]
     taken = min((above + STRIP + for_peak + 4) / height, legends.MOST)
     ax.set_ylim(0, (most or 1.0) / (1 - taken))
-    layout.settle(ax)  # other numbers may stand at the axis now
+    layout.settle(ax)  # the axis may have other numbers now
     _mark_peaks(ax, drawn, styles, theme, is_labelled=not above)
     top = 1 - above / height
     strip = step_marks.Strip(top, top - STRIP / height, 0, ax.get_xaxis_transform())
@@ -97,7 +99,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
 
 
 def _curves(profile: "Profile") -> tuple[list[Curve], float]:
-    """Give the curves, the one with the highest peak first, and the end of the time axis."""
+    """Return the curves, the highest peak first, and the end of the time axis in µs."""
     if profile.recording.tfprof:
         raise NbprofError(TFPROF)
     table = profile.memory()
@@ -123,21 +125,21 @@ def _styles(count: int, theme: "Theme") -> list[dict[str, Any]]:
     ]
 
 
-def _letters(ax: "Axes") -> float:
-    return legends.SIZE * layout.letters(ax)
+def _font_size(ax: "Axes") -> float:
+    return legends.SIZE * layout.font_size(ax)
 
 
 def _legend(
     ax: "Axes", curves: list[Curve], count: int, styles: list[dict[str, Any]], theme: "Theme"
 ) -> float:
-    """Name devices and their peaks, and give the height of that."""
+    """Name the devices and their peaks; return the legend's height in points."""
     lines = [
         Line2D([], [], **style, marker="o", markersize=3, label=f"{curve.device}: {curve.label}")
         for curve, style in zip(curves, styles, strict=True)
     ]
     more = count - len(curves)
-    said = f"the {len(curves)} devices with the highest peaks, {more:,} more left out"
-    legend = legends.above(ax, lines, theme, said if more else "", over_labels=False)
+    caption = f"the {len(curves)} devices with the highest peaks, {more:,} more left out"
+    legend = legends.above(ax, lines, theme, caption if more else "", over_labels=False)
     return legends.height(ax, legend)
 
 
@@ -161,9 +163,9 @@ def _mark_peaks(
 
 
 def _label_peak(ax: "Axes", curve: Curve, theme: "Theme") -> None:
-    """Write the peak above its point, moved so that all of it is inside the Axes."""
+    """Write the peak above its point, moved as needed to stay inside the Axes."""
     micros, live = curve.micros[curve.peak], curve.live[curve.peak]
-    size, (width, _) = _letters(ax), layout.size(ax)
+    size, (width, _) = _font_size(ax), layout.size(ax)
     start, end = ax.get_xlim()
     half = layout.ruler(ax, size=size)(curve.label) / 2
     point = width * (micros - start) / (end - start)
@@ -199,7 +201,7 @@ def _draw_curves(
 
 
 def _rows_shown(curve: Curve, shown: zoom.Range) -> "npt.NDArray[np.intp]":
-    """Keep of each column what it begins and ends with, and the least and the most in it."""
+    """Keep the first, last, lowest and highest point of each column."""
     column = np.floor((curve.micros - shown.start) / shown.column)
     column = np.clip(column, -1, shown.columns).astype(np.intp)
     by_size = np.lexsort((curve.live, column))

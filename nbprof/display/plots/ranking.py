@@ -1,10 +1,10 @@
-"""Ranking: which rows of a view are bars, how long, and what is left over."""
+"""Which rows of a view become bars, how long they are, and what is left over."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbprof.display.plots.nothing_to_draw import about_column, because
+from nbprof.display.plots import because, words_about
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
@@ -14,30 +14,32 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 TOTAL = "total_"
+"""How a tree's columns of totals begin."""
 
 
 class Ranking(NamedTuple):
-    """The rows to draw, in the order in which they stand."""
+    """The rows to draw, from the top down."""
 
     column: "Column"
     title: str
     names: list[str]
     depths: list[int]
-    """How far to indent each name: 0 in a list."""
+    """How far to indent each name; 0 in a list."""
     values: "npt.NDArray[np.float64]"
     own: "npt.NDArray[np.float64] | None"
-    """The part of each value that is the row's own, of totals in a tree."""
+    """The row's own part of each total, in a tree."""
     rest_rows: int
+    """How many rows are not drawn."""
     rest: float
-    """What the other rows have for themselves: nothing is in it twice."""
+    """The sum of their own numbers, so that nothing counts twice."""
     unknown_rows: int
-    """Rows of which the number is not known."""
+    """How many rows have no known number."""
 
 
 def rank(view: "View", column: str | None, top: int) -> Ranking:
-    """Choose the rows with the most; raises NbprofError where there is nothing to draw."""
+    """Choose the rows with the highest numbers; raise NbprofError if there is nothing to draw."""
     if top < 1:
-        raise NbprofError(f"plot(top=…) takes a number of rows from 1 on, not {top!r}.")
+        raise NbprofError(f"plot(top=…) takes a number of rows, at least 1, not {top!r}.")
     described, name = _choose(view, column)
     frame = view.frame[view.frame["parent"] >= 0] if view.is_tree else view.frame
     if not len(frame):
@@ -46,12 +48,12 @@ def rank(view: "View", column: str | None, top: int) -> Ranking:
     known = ~np.isnan(values)
     if not known.any():
         what = f"{name} was not recorded, so there is no plot"
-        raise NbprofError(because(what, view.notes, about_column(name.removeprefix(TOTAL))))
+        raise NbprofError(because(what, view.notes, words_about(name.removeprefix(TOTAL))))
     order = np.argsort(np.where(known, -values, np.inf), kind="stable")
     worth_it = int(max((values[known] > 0).sum(), min(1, known.sum())))
     chosen = order[: min(top, worth_it)]
     if view.is_tree and name.startswith(TOTAL):
-        chosen = np.sort(chosen)  # as the tree has them: a row below the one that it is part of
+        chosen = np.sort(chosen)  # in the tree's order, where a row follows its parent
         own = frame[name.removeprefix(TOTAL)].to_numpy(float)
     else:
         own = values
@@ -65,10 +67,10 @@ def rank(view: "View", column: str | None, top: int) -> Ranking:
 
 
 def _choose(view: "View", name: str | None) -> "tuple[Column, str]":
-    """Find the column of the frame that is meant, and what describes it."""
+    """Return the column and the frame's column that a name stands for."""
     metrics = {metric: column for column in view.columns for metric in column.metrics}
     if not metrics:
-        raise NbprofError("this view has no numbers to plot: select some, such as micros.")
+        raise NbprofError("this view has no numbers to plot; select some, such as select='micros'.")
     columns = dict(metrics)
     if view.is_tree:
         columns |= {f"{TOTAL}{metric}": column for metric, column in metrics.items()}
@@ -79,21 +81,21 @@ def _choose(view: "View", name: str | None) -> "tuple[Column, str]":
     name = first.get(name, name)
     if name not in columns:
         raise NbprofError(
-            f"this view has no numbers {name!r} to plot; it has {', '.join(columns)}. Further ones "
-            "are there when they are selected: select=…"
+            f"this view has no numbers {name!r} to plot; it has {', '.join(columns)}. Select "
+            "others with select=…"
         )
     return columns[name], name
 
 
 def _title(column: "Column", name: str) -> str:
-    """Name an axis: as the legend does, where it speaks of one number."""
-    if len(column.metrics) > 1:
+    """Return the title of an axis: the legend's, unless that names two numbers."""
+    if not column.has_shares:
         return name.removeprefix(TOTAL).replace("_", " ")
     return column.title.removeprefix("# ")
 
 
 def _names(view: "View", rows: list[int], indented: bool) -> tuple[list[str], list[int]]:
-    """Name rows; below the row that it is part of, one needs only the end of its name."""
+    """Return names and depths; a row below its parent shows only the end of its name."""
     names = dict(zip(rows, view.frame["name"].loc[rows].tolist(), strict=True))
     if not indented:
         return list(names.values()), [0] * len(names)

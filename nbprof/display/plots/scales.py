@@ -1,23 +1,22 @@
-"""Scales: axes of raw numbers whose labels read in one unit that suits them."""
+"""Axes of raw numbers whose tick labels are in one suitable unit."""
 
 from typing import TYPE_CHECKING
 
 from matplotlib.ticker import Formatter, MaxNLocator
 
 from nbprof.display.plots import layout
-from nbprof.units import SCALES, format_micros, scale_for
+from nbprof.units import MICROS, Unit, scale_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
     from nbprof.display.plots.colours import Theme
 
 TICK_WIDTH = 42.0
-"""The points that a tick and its label take, along a horizontal axis."""
+"""Points that a tick and its label take along a horizontal axis."""
 STEPS = [1, 2, 2.5, 5, 10]
+"""Distances between ticks, times a power of ten."""
 
 
 class Scaled(Formatter):
@@ -31,14 +30,12 @@ class Scaled(Formatter):
         return f"{x / self._divisor:.10g}"
 
 
-def scale_axis(
-    axis: "Axis", largest: float, written_by: "Callable[[float], str]", points: float
-) -> str:
-    """Label the ticks in the unit that suits the largest number, and give that unit."""
-    divisor, unit = scale_for(largest, written_by)
+def scale_axis(axis: "Axis", largest: float, unit: Unit, points: float) -> str:
+    """Label the ticks in the unit that suits the largest number; return its symbol."""
+    divisor, symbol = scale_for(largest, unit)
     axis.set_major_locator(MaxNLocator(max(2, min(6, int(points / TICK_WIDTH))), steps=STEPS))
     axis.set_major_formatter(Scaled(divisor))
-    return unit
+    return symbol
 
 
 def label_with(title: str, unit: str) -> str:
@@ -47,9 +44,9 @@ def label_with(title: str, unit: str) -> str:
 
 
 def plain_frame(ax: "Axes", theme: "Theme") -> None:
-    """Draw no more of the frame than the axes, in the Axes' own ink.
+    """Draw only the left and bottom edges, with ticks in the Axes' own colour.
 
-    Ticks are made late, in whatever style is in force then.
+    matplotlib makes ticks late, in whatever style is in force then.
     """
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(color=theme.ink, labelcolor=theme.ink)
@@ -57,8 +54,8 @@ def plain_frame(ax: "Axes", theme: "Theme") -> None:
 
 
 def label_time(ax: "Axes") -> None:
-    """Label a time axis for the range that is shown; a label of the user's stays."""
+    """Label a time axis for the range shown; a label set by the user stays."""
     start, end = sorted(ax.get_xlim())
-    unit = scale_axis(ax.xaxis, max(abs(start), abs(end)), format_micros, layout.size(ax)[0])
-    if ax.get_xlabel() in ("", *(label_with("time", other) for _, other in SCALES[format_micros])):
+    unit = scale_axis(ax.xaxis, max(abs(start), abs(end)), MICROS, layout.size(ax)[0])
+    if ax.get_xlabel() in ("", *(label_with("time", other) for _, other in MICROS.scales)):
         ax.set_xlabel(label_with("time", unit))

@@ -1,4 +1,4 @@
-"""Steps, marked on a time axis: a strip of bars, numbered where there is room."""
+"""Steps marked on a time axis: a strip of bars, numbered where there is room."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from nbprof.display.plots.zoom import Range
 
 COLUMNS_OF_A_STEP = 4
-"""Steps narrower than that are one grey strip, as dark as they are dense."""
+"""Merge narrower steps into one strip, as high as it is full."""
 POINTS_OF_A_LINE = 12.0
-"""Where steps are wider than that, lines through all lanes say where they begin."""
-LETTERS = 6.5
+"""Mark the starts of wider steps by lines through all lanes."""
+FONT_SIZE = 6.5
+"""Points of a step's number."""
 
 
 class Strip(NamedTuple):
-    """Where the strip is: its y's, and in which coordinates they are, with data on the other axis.
-
-    Lines go from the strip to `foot`.
-    """
+    """Where the strip is, in y coordinates of `transform`."""
 
     top: float
     bottom: float
     foot: float
+    """Where the lines that mark starts end."""
     transform: Any
+    """Has data coordinates on the x axis."""
     numbered: bool = True
 
 
 def times(
     profile: "Profile", zero: float
 ) -> "tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]":
-    """Give starts and ends of the steps, in µs."""
+    """Return the starts and ends of the steps in µs."""
     start = profile.steps["start_micros"].to_numpy(float) - zero
     return start, start + profile.steps["micros"].to_numpy(float)
 
@@ -47,7 +47,7 @@ def times(
 def draw(
     ax: "Axes", profile: "Profile", zero: float, shown: "Range", strip: Strip, theme: "Theme"
 ) -> "list[Artist]":
-    """Draw the steps of the range that is shown."""
+    """Draw the steps of the range shown."""
     start, end = times(profile, zero)
     seen = np.flatnonzero((end >= shown.start) & (start <= shown.end))
     if not len(seen):
@@ -96,7 +96,7 @@ def _merged(
     strip: Strip,
     theme: "Theme",
 ) -> PolyCollection:
-    """Draw steps too narrow to be told apart: the strip is as high as it is full."""
+    """Draw steps too narrow to tell apart as one strip, as high as it is full."""
     one = np.zeros(len(start), dtype=np.intp)
     filled = lane_load.fill(lane_load.Runs(one, one, start, end, np.ones(len(start))), 1, 1, shown)
     outlines = lane_load.outlines(filled[0], shown, strip.bottom, strip.top - strip.bottom)
@@ -128,10 +128,10 @@ def _numbers(
     strip: Strip,
     theme: "Theme",
 ) -> "list[Artist]":
-    """Number the steps, if all of them have room for that; the largest number needs the most."""
+    """Number the steps if there is room for the largest number in most of them."""
     left, right = np.maximum(start, shown.start), np.minimum(end, shown.end)
     points = layout.size(ax)[0] / (shown.end - shown.start)
-    width = layout.ruler(ax, size=LETTERS)(str(number.max()))
+    width = layout.ruler(ax, size=FONT_SIZE)(str(number.max()))
     if float(np.median(right - left)) * points < width + 3:
         return []
     fits = (right - left) * points >= width + 1
@@ -140,7 +140,7 @@ def _numbers(
             *((left[row] + right[row]) / 2, (strip.top + strip.bottom) / 2),
             str(number[row]),
             transform=strip.transform,
-            size=LETTERS,
+            size=FONT_SIZE,
             ha="center",
             va="center",
             color=theme.ground if number[row] % 2 == 0 else theme.ink,

@@ -1,4 +1,4 @@
-"""The timeline: what each thread and each stream of an accelerator did when, by op type."""
+"""The timeline: what each thread and accelerator stream did when, by op type."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,12 +7,11 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
 from nbprof.display import lane_names
-from nbprof.display.plots import lane_load, layout, legends, step_marks, zoom
+from nbprof.display.plots import because, lane_load, layout, legends, step_marks, zoom
 from nbprof.display.plots.colours import PALETTE, theme_of
-from nbprof.display.plots.nothing_to_draw import because
 from nbprof.display.plots.scales import label_time, plain_frame
 from nbprof.errors import NbprofError
-from nbprof.units import format_micros, format_short
+from nbprof.units import MICROS, format_short
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -23,40 +22,47 @@ if TYPE_CHECKING:
     from nbprof.display.plots.colours import Colour, Theme
 
 MOST_LANES = 40
+"""The most lanes of a figure made here."""
 LANE_INCHES = 0.26
+"""Height of a lane in a figure made here."""
 NAMED_TYPES = 6
-"""So many op types have a colour of their own."""
+"""How many op types have a colour of their own."""
 FEWER_TYPES = 3
-"""So many, in an Axes that is low."""
+"""How many have one in a low Axes."""
 OTHERS = " other op types"
+"""What the legend calls the rest, after their number."""
 FOR_LANES = 0.6
-"""The share of a given Axes that lanes have, at least; the rest is for the legend."""
+"""The least share of a given Axes for the lanes; the rest is for the legend."""
 HEIGHT = 0.8
 """The share of a lane that is filled where its thread is busy."""
-LETTER = 6.0
+SMALLEST_FONT = 6.0
+"""Points; draw fewer lanes rather than smaller letters."""
 LINE = 1.25
-SUMS = (
-    "a timeline needs single runs, and engine='dask' keeps sums: load the traces of some hosts "
-    "without an engine, and plot that."
+"""Height of a lane in font sizes."""
+ONLY_SUMS = (
+    "a timeline needs single runs, but engine='dask' keeps only sums. Load the traces of fewer "
+    "hosts without an engine and plot those."
 )
 
 
 class Drawing(NamedTuple):
-    """All that is drawn, and what is said about it."""
+    """Everything that is drawn, and words for the caption."""
 
     runs: lane_load.Runs
     zero: float
-    """The moment that is 0 on the axis, in µs."""
+    """The moment that is 0 on the axis, in µs of the profile."""
     threads: list[int]
     """The thread of each lane."""
     types: list[str]
     """The op type of each colour; the last may stand for all others."""
     noun: str
+    """What the runs are called."""
     left_out: str
+    """The end of the caption that says which lanes are missing."""
 
 
 def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
-    """Draw a lane per thread; raises NbprofError where nothing is known to have run."""
+    """Draw a lane per thread; raise NbprofError if nothing is known to have run."""
     is_own = ax is None
     drawing = _prepare(profile, MOST_LANES)
     ax = layout.axes(ax, 1.3 + LANE_INCHES * (len(drawing.threads) + 1))
@@ -65,24 +71,24 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     ax.set_xlim(*_whole(profile, drawing))
     label_time(ax)
     width = layout.label_width(ax)
-    for _ in range(1 if is_own else 2):  # the Axes has another height once its labels are there
+    for _ in range(1 if is_own else 2):  # labels change the height of a given Axes
         if not is_own:
             points = FOR_LANES * layout.size(ax)[1]
-            drawing = _prepare(profile, max(1, int(points / (LINE * LETTER)) - 1))
+            drawing = _prepare(profile, max(1, int(points / (LINE * SMALLEST_FONT)) - 1))
         _name_lanes(ax, profile, drawing, width, is_own)
         layout.settle(ax)
-    legend = legends.above(ax, _patches(drawing, theme), theme, _say(drawing, ax))
+    legend = legends.above(ax, _patches(drawing, theme), theme, _caption(drawing, ax))
     if is_own:
         lanes_inches = LANE_INCHES * (len(drawing.threads) + 1)
         layout.heighten(ax, lanes_inches + legends.height(ax, legend) / layout.POINTS_PER_INCH)
     elif legends.height(ax, legend) > (1 - FOR_LANES) * layout.size(ax)[1]:
         drawing = _prepare(profile, len(drawing.threads), FEWER_TYPES)
-        legend = legends.above(ax, _patches(drawing, theme), theme, _say(drawing, ax))
+        legend = legends.above(ax, _patches(drawing, theme), theme, _caption(drawing, ax))
     legends.make_room(ax, legend, -1, len(drawing.threads))
 
     def draw(ax: "Axes", shown: zoom.Range) -> "list[Artist]":
         label_time(ax)
-        legends.say(ax, legend, _say(drawing, ax))
+        legends.set_caption(ax, legend, _caption(drawing, ax))
         strip = step_marks.Strip(-0.9, -0.2, len(drawing.threads), ax.transData)
         return [
             *step_marks.draw(ax, profile, drawing.zero, shown, strip, theme),
@@ -96,7 +102,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
 def _prepare(profile: "Profile", most: int, most_types: int = NAMED_TYPES) -> Drawing:
     events = profile.events
     if not profile.recording.single_runs:
-        raise NbprofError(SUMS)
+        raise NbprofError(ONLY_SUMS)
     own = events["self_ns"].to_numpy(float)
     if not own.sum():
         raise NbprofError(
@@ -128,7 +134,10 @@ def _prepare(profile: "Profile", most: int, most_types: int = NAMED_TYPES) -> Dr
 def _colour_numbers(
     profile: "Profile", own: "npt.NDArray[np.float64]", most: int
 ) -> "tuple[list[str], npt.NDArray[np.intp]]":
-    """Give the op types with the most time a colour each, and all others the last one."""
+    """Return the op types that have a colour, and the number of each event's colour.
+
+    The types with the most time get one each, all others share the last.
+    """
     types, number = np.unique(profile.nodes["op_type"].to_numpy(str), return_inverse=True)
     number = number[profile.events["node"].to_numpy(np.intp)]
     micros = np.bincount(number, own, len(types))
@@ -149,7 +158,7 @@ def _colours(drawing: Drawing, theme: "Theme") -> "list[Colour]":
 
 
 def _whole(profile: "Profile", drawing: Drawing) -> tuple[float, float]:
-    """Give the range of the whole timeline, from the cell's start to its end."""
+    """Return the range of the whole timeline in µs, from the cell's start to its end."""
     begins, ends = step_marks.times(profile, drawing.zero)
     first = min(0.0, float(drawing.runs.start.min()), *begins.tolist()[:1])
     wall = profile.recording.wall_ns / 1e3
@@ -168,26 +177,26 @@ def _name_lanes(
     height = LANE_INCHES * layout.POINTS_PER_INCH
     if not is_own:
         height = min(height, FOR_LANES * layout.size(ax)[1] / len(names))
-    letters = min(layout.letters(ax), height / LINE)
-    measure = layout.ruler(ax, size=letters)
+    font = min(layout.font_size(ax), height / LINE)
+    measure = layout.ruler(ax, size=font)
     shown = [layout.shorten(layout.clean(name), width, measure) for name in names]
-    ax.set_yticks(np.arange(len(names)) - 0.5, shown, size=letters, **layout.PLAIN)
+    ax.set_yticks(np.arange(len(names)) - 0.5, shown, size=font, **layout.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
 
 
-def _say(drawing: Drawing, ax: "Axes") -> str:
-    """Say what is merged in the range that is shown."""
+def _caption(drawing: Drawing, ax: "Axes") -> str:
+    """Say how many runs the range shown has, and how many are too short to tell apart."""
     start, end = sorted(ax.get_xlim())
     column = (end - start) / (zoom.PER_POINT * layout.size(ax)[0])
     runs = drawing.runs
     seen = (runs.end >= start) & (runs.start <= end)
     short = seen & (runs.end - runs.start < column)
-    said = f"{int(seen.sum()):,} {drawing.noun}"
+    caption = f"{int(seen.sum()):,} {drawing.noun}"
     if short.any():
-        length = format_short(column, format_micros)
-        said += f", {int(short.sum()):,} of them under {length} and merged"
-    return said + drawing.left_out
+        length = format_short(column, MICROS)
+        caption += f", {int(short.sum()):,} of them under {length} and merged"
+    return caption + drawing.left_out
 
 
 def _patches(drawing: Drawing, theme: "Theme") -> list[Patch]:
@@ -216,7 +225,7 @@ def _fill_lanes(ax: "Axes", drawing: Drawing, shown: zoom.Range, theme: "Theme")
 def _ground_lines(
     ax: "Axes", filled: "npt.NDArray[np.float64]", shown: zoom.Range, theme: "Theme"
 ) -> "list[Artist]":
-    """Underline the lanes, darker where anything ran, were it too short to be seen."""
+    """Underline the lanes, darker where something ran, even if too briefly to be seen."""
     whole = [(lane, [0, shown.columns]) for lane in range(len(filled))]
     ran = [(lane, part) for lane, row in enumerate(filled) for part in lane_load.stretches(row)]
     drawn: list[Artist] = []

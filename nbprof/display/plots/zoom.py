@@ -1,4 +1,4 @@
-"""Zoom: what is drawn to the width of a figure is drawn anew when another range is shown."""
+"""Drawing at the figure's resolution, and again whenever another range is shown."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PER_POINT = 2
-"""The finest that is drawn is half a point, which is as fine as print."""
+"""Columns per point; half a point is as fine as print."""
 
 
 class Range(NamedTuple):
-    """The part of a time axis that is shown, in µs, and how many columns wide it is."""
+    """The part of a time axis that is shown, in µs, and its width in columns."""
 
     start: float
     end: float
@@ -23,12 +23,12 @@ class Range(NamedTuple):
 
     @property
     def column(self) -> float:
-        """The time that one column stands for."""
+        """The µs of one column."""
         return (self.end - self.start) / self.columns
 
 
 def follow(ax: "Axes", draw: "Callable[[Axes, Range], list[Artist]]") -> None:
-    """Draw the range that is shown now, and again whenever the Axes is given another one."""
+    """Draw the current range, and again whenever the Axes gets another one."""
     drawn: list[Artist] = []
 
     def redraw(ax: "Axes") -> None:

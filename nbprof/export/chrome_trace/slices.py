@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbprof.columns import summed_columns
 from nbprof.export.chrome_trace.times import format_micros, split_micros
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 50_000
 
-NUMBERS = ["bytes", "peak_bytes", "residual_bytes", "float_ops"]
 WORDS = ["node", "input_shapes", "layer", "backward", "stack", "is_run"]
 """What an op run has in common with many others."""
 
@@ -50,8 +50,9 @@ def op_lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
     node, step = events["node"].to_numpy(), events["step"].to_numpy()
     words, distinct = _distinct(events, WORDS)
     word_texts = _objects(_word_texts(profile, distinct))
-    numbers, distinct = _distinct(events, NUMBERS)
-    number_texts = _objects(_number_texts(distinct))
+    names = [name for name in summed_columns() if name in events and name != "output_bytes"]
+    numbers, distinct = _distinct(events, names)
+    number_texts = _objects(_number_texts(names, distinct))
     duration, self_ns = ops.duration, events["self_ns"].to_numpy(np.int64)
     for begin in range(0, len(events), ROWS_AT_ONCE):
         some = slice(begin, begin + ROWS_AT_ONCE)
@@ -89,12 +90,12 @@ def _heads(profile: "Profile") -> list[str]:
     ]
 
 
-def _number_texts(distinct: list[tuple[float, ...]]) -> list[str]:
+def _number_texts(names: list[str], distinct: list[tuple[float, ...]]) -> list[str]:
     """Spell the numbers that are known."""
     return [
         "".join(
             f',"{name}":{number:.0f}'
-            for name, number in zip(NUMBERS, numbers, strict=True)
+            for name, number in zip(names, numbers, strict=True)
             if isfinite(number)
         )
         for numbers in distinct

@@ -93,6 +93,10 @@ def _runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time
     return run_of_event[event]
 
 
+MEMORY = ("bytes", "peak_bytes", "residual_bytes")
+"""The columns of `events` that `per_run` fills."""
+
+
 def per_run(allocations: Allocations, runs: "Runs") -> dict[str, Ints]:
     """Add up what each run requested, the most it held at once, and what it left behind."""
     known = allocations.run != NONE

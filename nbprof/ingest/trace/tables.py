@@ -10,7 +10,13 @@ import pandas as pd
 
 from nbprof.arrays import NONE, Rows
 from nbprof.capture.capture import Model, Variable
-from nbprof.ingest.trace.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR, Allocations, per_run
+from nbprof.ingest.trace.allocations import (
+    CPU_ALLOCATOR,
+    MEMORY,
+    ONEDNN_ALLOCATOR,
+    Allocations,
+    per_run,
+)
 from nbprof.ingest.trace.devices import CPU
 from nbprof.ingest.trace.dtypes import NAMES
 from nbprof.ingest.trace.event_kinds import Kind
@@ -27,8 +33,6 @@ Ints = npt.NDArray[np.integer]
 
 TRAINABLE = "_trainable_variables"
 """tfprof's type of the variables that a model learns."""
-
-MEMORY = ("bytes", "peak_bytes", "residual_bytes")
 
 
 def node_table(

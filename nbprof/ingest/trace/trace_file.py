@@ -14,12 +14,11 @@ from nbprof.arrays import NONE
 from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture
 from nbprof.ingest.protobuf.wire import LENGTH, Buffer
 from nbprof.ingest.trace import hlo_modules
-from nbprof.ingest.trace.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR
+from nbprof.ingest.trace.allocations import CPU_ALLOCATOR, MEMORY, ONEDNN_ALLOCATOR
 from nbprof.ingest.trace.devices import CPU
 from nbprof.ingest.trace.event_kinds import WANTED, Kind
 from nbprof.ingest.trace.host_events import HostEvents, read_host
 from nbprof.ingest.trace.pipeline import Clock, make_profile, profile_start_ns
-from nbprof.ingest.trace.tables import MEMORY
 from nbprof.ingest.trace.tpu_ops import has_tpu
 from nbprof.ingest.trace.walltime import line_of_cell
 from nbprof.ingest.xspace.xspace import XSpace, read_space

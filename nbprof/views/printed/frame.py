@@ -1,12 +1,13 @@
-"""The frame of a printed report, laid out as that of any other View."""
+"""The View of a printed report, with a frame laid out like that of any other View."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from nbprof.columns import COLUMNS
+from nbprof.columns import COLUMNS, is_count
 from nbprof.options import ViewOptions
+from nbprof.view_kinds import VIEWS
 from nbprof.views.measure import whole
 from nbprof.views.view import View
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from nbprof.views.printed.legend import Heading
 
 HEADLINE = "read from a printed report: numbers are as exact as they were printed"
+"""What stands in place of the profile's headline."""
 
 Row = dict[str, Any]
 
@@ -23,29 +25,37 @@ Row = dict[str, Any]
 def make_view(
     name: str, headings: "Sequence[Heading]", rows: list[Row], notes: tuple[str, ...]
 ) -> View:
-    """Make the View of rows as `OpRows` and `TreeRows` give them."""
+    """Make the View of the rows that `OpRows` or `TreeRows` read."""
     columns = [heading.column for heading in headings]
-    if any("tensor_value" in row for row in rows):
-        columns.append(COLUMNS["tensor_value"])
+    columns += [COLUMNS[name] for name in _below_rows(rows)]
     options = ViewOptions(select=tuple(column.name for column in columns))
-    data = _op(headings, rows) if name == "op" else _tree(name, headings, rows)
-    accounted = None if name == "op" else np.array([row["accounted"] for row in rows], dtype=bool)
+    is_tree = VIEWS[name].is_tree
     return View(
-        name,
-        pd.DataFrame(data),
-        tuple(columns),
-        options,
-        HEADLINE,
-        notes,
-        accounted,
+        name=name,
+        frame=pd.DataFrame(_tree(name, headings, rows) if is_tree else _op(headings, rows)),
+        columns=tuple(columns),
+        options=options,
+        headline=HEADLINE,
+        notes=notes,
+        accounted=np.array([row["accounted"] for row in rows], dtype=bool) if is_tree else None,
         exact=_is_exact(name, headings, rows),
     )
 
 
+def _below_rows(rows: list[Row]) -> list[str]:
+    """List the columns that are printed below rows, as far as any row has them."""
+    return [
+        name
+        for name, column in COLUMNS.items()
+        if column.shows == "lines" and any(name in row for row in rows)
+    ]
+
+
 def _is_exact(name: str, headings: "Sequence[Heading]", rows: list[Row]) -> bool:
-    """Tell whether tfprof itself can have printed this: its code view has no counts or shapes."""
-    lacking = {"occurrence", "input_shapes"} & {heading.column.name for heading in headings}
-    return name != "code" or not lacking or not all(row.get("counted", True) for row in rows)
+    """Return whether tfprof can have printed this: its code view has no counts or shapes."""
+    extra = any(heading.column.not_for_lines for heading in headings)
+    printed = all(row.get("counted", True) for row in rows)
+    return not (VIEWS[name].rows_are_lines and extra and printed)
 
 
 def _op(headings: "Sequence[Heading]", rows: list[Row]) -> Row:
@@ -54,7 +64,7 @@ def _op(headings: "Sequence[Heading]", rows: list[Row]) -> Row:
         metrics = heading.column.metrics
         if not metrics:
             data[heading.column.name] = _texts(rows, heading.column.name)
-        elif not heading.is_shared:
+        elif not heading.column.has_shares:
             data |= {metric: _counts(rows, metric) for metric in metrics}
         else:
             names = (metrics[0], f"{metrics[0]}_percent", f"{metrics[0]}_accumulated_percent")
@@ -63,32 +73,30 @@ def _op(headings: "Sequence[Heading]", rows: list[Row]) -> Row:
 
 
 def _tree(view: str, headings: "Sequence[Heading]", rows: list[Row]) -> Row:
+    kind = VIEWS[view]
     data: Row = {
         "name": _texts(rows, "name"),
         "parent": np.array([row["parent"] for row in rows], dtype=np.intp),
         "depth": np.array([row["depth"] for row in rows], dtype=np.intp),
     }
-    if view == "code":
-        data["source"] = pd.Series([_source(row["name"]) for row in rows], dtype=object)
-    if view == "layer":
-        data["kind"] = ""
+    for text in kind.texts:
+        texts = [_source(row["name"]) if kind.rows_are_lines else "" for row in rows]
+        data[text] = pd.Series(texts, dtype=object)
     for heading in headings:
-        if heading.column.name == "params":
-            data["shape"] = _texts(rows, "shape")
-        if not heading.column.metrics:
-            data[heading.column.name] = _texts(rows, heading.column.name)
-        for metric in heading.column.metrics:
+        column = heading.column
+        for name in filter(None, (column.label, "" if column.metrics else column.name)):
+            data[name] = _texts(rows, name)
+        for metric in column.metrics:
             data[metric] = _numbers(rows, metric)
-            totals = _counts if metric.endswith("_count") else _numbers
+            totals = _counts if is_count(metric) else _numbers
             data[f"total_{metric}"] = totals(rows, f"total_{metric}")
-    if any("tensor_value" in row for row in rows):
-        texts = ["\n".join(row.get("tensor_value", ())) for row in rows]
-        data["tensor_value"] = pd.Series(texts, dtype=object)
+    for name in _below_rows(rows):
+        data[name] = pd.Series(["\n".join(row.get(name, ())) for row in rows], dtype=object)
     return data
 
 
 def _source(name: str) -> str:
-    """Give the text of the line, which old releases wrote behind the function's name."""
+    """Return the source line, which old releases printed after the function's name."""
     parts = name.split(":", 3)
     return parts[3] if len(parts) == 4 else ""
 

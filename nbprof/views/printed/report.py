@@ -1,10 +1,11 @@
-"""From a report's text to a View: find the table, read its rows, lay out the frame."""
+"""`parse_text`: find the table in a report's text, read its rows, make a View of them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nbprof.columns import ROOT
 from nbprof.errors import NbprofError
+from nbprof.view_kinds import VIEWS
 from nbprof.views.printed.frame import make_view
 from nbprof.views.printed.legend import (
     BEGINS,
@@ -20,20 +21,25 @@ from nbprof.views.printed.view_guess import PROMPT, guessed, is_graph, named_abo
 from nbprof.views.view import View
 
 ENDS = ("=====", "```", PROMPT)
-"""How lines begin that end a table, whatever it is."""
+"""How a line begins that ends any table."""
 CUT = "… and "
 """How the line begins that nbprof writes below a report it had to cut."""
 LEFT_OUT = ("...", "…")
+"""Lines that stand for rows someone left out."""
+WIDEST_QUOTE = 60
+"""Cut a longer line in an error."""
 
 NO_REPORT = (
-    "this is no report of tfprof: expected a line 'node name | …' with the names of its columns, "
+    "this is not a tfprof report: expected a line 'node name | …' with the names of its columns, "
     "or a row '_TFProfRoot (…)'."
 )
 GUESSED = "the report does not say which view it is; its rows look like the {} view"
 
 
-def parse_report(report: str) -> View:
-    """Read a report; see `nbprof.parse_text`."""
+def parse_text(report: str) -> View:
+    """Read a printed report back into a View; see `nbprof.parse_text`."""
+    if not isinstance(report, str):
+        raise NbprofError(f"parse_text takes the text of a report, not {type(report).__name__}.")
     lines = [line.rstrip("\r") for line in report.split("\n")]
     _check_letters(lines)
     table = _find(lines)
@@ -52,22 +58,22 @@ def parse_report(report: str) -> View:
 
 
 def _check_letters(lines: Sequence[str]) -> None:
-    """Refuse what is no text: names are measured in bytes."""
+    """Refuse lone surrogates, since names are measured in bytes."""
     for number, line in enumerate(lines, 1):
         try:
             line.encode(errors="surrogateescape")
         except UnicodeEncodeError:
-            raise NbprofError(f"line {number}: expected text, found half a letter.") from None
+            raise NbprofError(f"line {number} has half a character: expected text.") from None
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Where the table is and what it has."""
+    """Where the table is, and its columns."""
 
     lines: Sequence[str]
-    """All lines of the report, with the indentation of the table taken off."""
+    """All lines of the report, without the table's indentation."""
     first: int
-    """The line of the legend, or of the root where there is no legend."""
+    """The line of the legend, or of the root if there is no legend."""
     legend: str
     headings: tuple[Heading, ...]
 
@@ -84,9 +90,13 @@ def _find(lines: Sequence[str]) -> _Table:
     line = lines[first]
     if line.startswith(BEGINS):
         return _Table(lines, first, line, parse_legend(line, first + 1))
-    if not line.startswith(f"{ROOT} (") and named_above(lines[:first]) == "op":
+    if not line.startswith(f"{ROOT} (") and _is_flat(named_above(lines[:first])):
         return _Table(lines, first, "", legend_of_doc(lines[:first]))
     return _Table(lines, first, "", legend_of_cells(_cells_of_root(line, first + 1), first + 1))
+
+
+def _is_flat(view: str | None) -> bool:
+    return view is not None and not VIEWS[view].is_tree
 
 
 def _first(lines: Sequence[str], beginning: str) -> int | None:
@@ -108,14 +118,14 @@ def _cells_of_root(line: str, number: int) -> list[str]:
 
 @dataclass
 class _Read:
-    """The rows of a table, and what is to be said of them."""
+    """The rows of a table, and notes about them."""
 
     kind: OpRows | TreeRows
     notes: list[str]
 
 
 def _read(table: _Table, named: str | None) -> _Read:
-    """Read the rows until the table ends; a row that is damaged is no end."""
+    """Read the rows up to the table's end; a damaged row is an error, not an end."""
     begin = table.first + bool(table.legend)
     rest = [(begin + 1 + place, line) for place, line in enumerate(table.lines[begin:])]
     is_tree = _is_tree(rest, named)
@@ -142,7 +152,7 @@ def _read(table: _Table, named: str | None) -> _Read:
 
 def _is_tree(rest: Iterable[tuple[int, str]], named: str | None) -> bool:
     if named:
-        return named != "op"
+        return VIEWS[named].is_tree
     first = next((line for _, line in rest if line.strip()), "")
     return first.startswith(f"{ROOT} (")
 
@@ -154,7 +164,7 @@ def _is_over(kind: OpRows | TreeRows, line: str, blanks: int) -> bool:
 
 
 def _taken(kind: OpRows | TreeRows, line: str, number: int, blanks: int) -> bool:
-    """Take a row; what is none ends the table if space is left above it."""
+    """Read a row; a line that is none ends the table if enough empty lines precede it."""
     try:
         kind.take(line)
     except RowError as why:
@@ -165,12 +175,14 @@ def _taken(kind: OpRows | TreeRows, line: str, number: int, blanks: int) -> bool
 
 
 def _check_rest(kind: OpRows | TreeRows, rest: Sequence[tuple[int, str]]) -> None:
-    """Refuse a second report, and rows behind what was taken for the end: nothing may get lost."""
+    """Refuse a second report, and rows after the apparent end, so that none get lost."""
     for number, line in rest:
         if line.lstrip(" ").startswith((BEGINS, ROOT)):
-            raise NbprofError(f"line {number} begins a second report: expected one at a time.")
-        if kind.tells_rows and _is_row(kind, line):
-            raise _refused(number, line, f"expected no row behind line {rest[0][0]}, which is none")
+            raise NbprofError(f"line {number} begins a second report; parse one at a time.")
+        if kind.rows_are_distinct and _is_row(kind, line):
+            raise _refused(
+                number, line, f"expected no row after line {rest[0][0]}, which is not one"
+            )
 
 
 def _is_row(kind: OpRows | TreeRows, line: str) -> bool:
@@ -182,5 +194,5 @@ def _is_row(kind: OpRows | TreeRows, line: str) -> bool:
 
 
 def _refused(number: int, line: str, expected: str) -> NbprofError:
-    shown = line if len(line) <= 60 else line[:59] + "…"
-    return NbprofError(f"line {number} is no row of this report: {expected}; it is {shown!r}.")
+    shown = line if len(line) <= WIDEST_QUOTE else line[: WIDEST_QUOTE - 1] + "…"
+    return NbprofError(f"line {number} is not a row of this report: {expected}; it is {shown!r}.")

@@ -1,4 +1,4 @@
-"""Rows of tree views: two spaces for every level, a name, and the cells in the last parentheses."""
+"""Rows of tree views: two spaces per level, a name, and cells in the last parentheses."""
 
 from math import nan
 from typing import TYPE_CHECKING, Any
@@ -14,33 +14,38 @@ if TYPE_CHECKING:
     from nbprof.views.printed.legend import Heading
 
 NO_SELF = "--"
+"""tfprof's text for the own number of a row that does not count for itself."""
 NOT_IN_CODE = " N/A in code view"
+"""What tfprof prints after the name of a column that its code view does not have."""
 IN_VALUES = ("[", "]")
-"""How the lines of a variable's value begin, which stand below its row."""
+"""How the lines of a variable's value begin, which are printed below its row."""
 
 
 class TreeRows:
     """The rows of a printed tree, read one by one."""
 
     needed_blanks = 1
+    """The fewest empty lines between the table and other text."""
     blank_ends = False
+    """Whether an empty line always ends the table."""
 
     def __init__(self, headings: "Sequence[Heading]") -> None:
         self._headings = list(headings)
         self.rows: list[dict[str, Any]] = []
         self._open: list[int] = []
+        """The last row read and those above it, outermost first."""
 
     @property
-    def tells_rows(self) -> bool:
-        """Tell whether a row can be told from other text: by its numbers."""
+    def rows_are_distinct(self) -> bool:
+        """Whether a row can be told from other text: by its numbers."""
         return any(heading.metrics for heading in self._headings)
 
     def ends(self, line: str) -> bool:
-        """Tell whether this line cannot be of the table, whose rows are indented."""
+        """Return whether this line cannot belong to the table, whose rows are indented."""
         return bool(self.rows) and not line.startswith((" ", *IN_VALUES))
 
     def take(self, line: str) -> None:
-        """Read a line of the table and keep what it says."""
+        """Read a line of the table and keep its row."""
         if line.startswith(IN_VALUES) and self.rows:
             self.rows[-1].setdefault("tensor_value", []).append(line)
             return
@@ -62,7 +67,7 @@ class TreeRows:
         name, cells = split_row(line)
         indent = len(name) - len(name.lstrip(" "))
         if indent % 2:
-            raise RowError(f"expected two spaces for every level, not {indent}")
+            raise RowError(f"expected two spaces per level, not {indent}")
         row: dict[str, Any] = {"name": name[indent:], "depth": indent // 2, "accounted": True}
         for heading in self._headings:
             self._take_cells(row, heading, cells)
@@ -73,22 +78,22 @@ class TreeRows:
         return row
 
     def _take_cells(self, row: dict[str, Any], heading: "Heading", cells: list[str]) -> None:
-        """Take the cells of a column off the list; a device is not always there, nor a shape."""
-        name = heading.column.name
-        unit = heading.column.tree_unit
-        if name == "device":
-            behind = len(self._headings) - self._headings.index(heading)
-            row[name] = cells.pop(0) if len(cells) == behind else None
+        """Take the cells of a column off the list; an optional one or a label may be missing."""
+        column = heading.column
+        name = column.name
+        if column.optional:
+            expected = len(self._headings) - self._headings.index(heading)
+            row[name] = cells.pop(0) if len(cells) == expected else None
             return
-        if name == "params":
-            has_shape = len(cells) > 1 and not cells[0].endswith(unit)
-            row["shape"] = cells.pop(0) if has_shape else ""
+        if column.label:
+            has_label = len(cells) > 1 and not cells[0].endswith(column.tree_suffix)
+            row[column.label] = cells.pop(0) if has_label else ""
         if not cells:
-            raise RowError(f"expected a cell for {heading.column.title}")
+            raise RowError(f"expected a cell for {column.title}")
         cell = cells.pop(0)
         if cell == name + NOT_IN_CODE:
             row |= {"counted": False, **_nothing(heading)}
-        elif name == "input_shapes":
+        elif column.shows == "shapes":
             row[name] = parse_shapes(cell)
         elif not heading.metrics:
             row[name] = cell
@@ -97,7 +102,7 @@ class TreeRows:
 
 
 def split_row(line: str) -> tuple[str, list[str]]:
-    """Cut a row into its name, with the spaces before it, and its cells."""
+    """Split a row into its name, with the spaces before it, and its cells."""
     name, opened, rest = line.rstrip().rpartition(" (")
     if not opened or not rest.endswith(")"):
         raise RowError("expected a name and its cells in parentheses")
@@ -112,11 +117,12 @@ def _nothing(heading: "Heading") -> dict[str, Any]:
 
 
 def _take_numbers(row: dict[str, Any], heading: "Heading", cell: str) -> None:
-    """Read `self/total`, or for counts two such pairs with a bar between them."""
+    """Read `self/total`, or for counts two such pairs separated by a bar."""
     column = heading.column
-    pairs = cell.removesuffix(column.tree_unit).split("|")
-    if not cell.endswith(column.tree_unit) or len(pairs) != len(heading.metrics):
-        raise RowError(f"expected {column.title} as self/total{column.tree_unit} at {cell[:40]!r}")
+    suffix = column.tree_suffix
+    pairs = cell.removesuffix(suffix).split("|")
+    if not cell.endswith(suffix) or len(pairs) != len(heading.metrics):
+        raise RowError(f"expected {column.title} as self/total{suffix} at {cell[:40]!r}")
     row |= _nothing(heading)
     for metric, pair in zip(heading.metrics, pairs, strict=True):
         own, _, total = pair.rpartition("/")
@@ -124,7 +130,7 @@ def _take_numbers(row: dict[str, Any], heading: "Heading", cell: str) -> None:
             own, total = own.removesuffix("n").removesuffix("/"), NOT_RECORDED
         row["accounted"] &= own != NO_SELF
         try:
-            row[f"total_{metric}"] = parse_number(total, column.format)
-            row[metric] = nan if own == NO_SELF else parse_number(own, column.format)
+            row[f"total_{metric}"] = parse_number(total, column.unit)
+            row[metric] = nan if own == NO_SELF else parse_number(own, column.unit)
         except ValueError as error:
-            raise RowError(f"expected {column.title} as self/total, and {error}") from None
+            raise RowError(f"expected {column.title} as self/total, but {error}") from None

@@ -1,19 +1,21 @@
-"""Which view a printed report is of: what is written above it, else what its rows look like."""
+"""Which view a printed report shows: by what is written above it, else by its rows."""
 
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from nbprof.view_kinds import VIEWS
+
 if TYPE_CHECKING:
     from nbprof.views.printed.legend import Heading
 
-VIEWS = ("op", "scope", "graph", "code", "layer")
 PROMPT = "tfprof>"
+"""How a line that was typed into tfprof begins."""
 _LINE_OF_CODE = re.compile(r":[0-9]{1,9}:")
 
 
 def named_above(lines: Sequence[str]) -> str | None:
-    """Find the view's name in the Doc block or behind tfprof's prompt, the nearest one."""
+    """Return the view's name from the nearest Doc block or line at tfprof's prompt."""
     for place in range(len(lines) - 1, -1, -1):
         line = lines[place].strip()
         if line.startswith(PROMPT):
@@ -28,14 +30,14 @@ def named_above(lines: Sequence[str]) -> str | None:
 
 
 def guessed(headings: "Sequence[Heading]", rows: Sequence[dict[str, Any]], legend: str) -> str:
-    """Tell the view of a tree by its rows."""
+    """Guess which of tfprof's tree views the rows are from."""
     if _is_code(headings, rows, legend):
         return "code"
     return "graph" if is_graph(rows) else "scope"
 
 
 def is_graph(rows: Sequence[dict[str, Any]]) -> bool:
-    """Tell whether a tree is that of the graph view, for whose Doc block tfprof says `scope`."""
+    """Return whether a tree is a graph view, whose Doc block says `scope` in tfprof."""
     root_type = rows[0].get("op_types")
     if root_type in ("_TFGraphParent", "_kTFScopeParent"):
         return bool(root_type == "_TFGraphParent")
