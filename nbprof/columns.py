@@ -244,9 +244,6 @@ COLUMNS: dict[str, Column] = {
     )
 }
 
-METRICS = tuple(column.name for column in COLUMNS.values() if column.measures)
-"""The columns that are numbers, which one can sort by and set a minimum for."""
-
 
 def summed_columns() -> tuple[str, ...]:
     """List the columns of `events` that views add up and that are NaN where nothing was recorded.

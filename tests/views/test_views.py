@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.by_hand import node, profile, variable
 
-from nbprof.columns import COLUMNS, METRICS
+from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
+from nbprof.flag_values import metric_names
 from nbprof.views import VIEWS
 
 SMALL = profile(
@@ -318,7 +319,7 @@ def test_an_unknown_view_is_refused_with_the_ones_there_are():
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("column", METRICS)
+@pytest.mark.parametrize("column", metric_names())
 @pytest.mark.parametrize("made", [SMALL, profile(), profile(node("one", micros=1))])
 def test_every_view_shows_every_column_of_any_profile(view, column, made):
     shown = made.view(view, select=column, order_by=column)

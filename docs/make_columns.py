@@ -1,0 +1,50 @@
+"""Write docs/columns.md from `COLUMNS`: `python docs/make_columns.py` writes it anew."""
+
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).parent / "columns.md"
+
+BELOW = """\
+In the `op` view a metric `m` also has `m_percent`, the row's own share, and
+`m_accumulated_percent`, the share of the row and all rows below it; counts have neither. In tree
+views every metric `m` also has `total_m`, which includes everything below the row. Variables of a
+profiled cell are rows only if `-select`, `-order_by` or `-min_params` names `params`.
+"""
+
+
+def columns_page():
+    """Return the page as Markdown."""
+    from nbprof.columns import COLUMNS
+
+    lines = [
+        "# Columns",
+        "",
+        "What each number means. This page is written by `python docs/make_columns.py`.",
+        "",
+        "| `-select` | legend | columns of the frame | unit | meaning |",
+        "|---|---|---|---|---|",
+        *map(row, COLUMNS.values()),
+    ]
+    return "\n".join([*lines, "", BELOW])
+
+
+def row(column):
+    """Return the row of a column."""
+    frame = ", ".join(map(code, column.metrics or (column.name,)))
+    brings = f" Brings {', '.join(map(code, column.brings))} along." if column.brings else ""
+    views = f" Only in the views {', '.join(column.views)}." if column.views else ""
+    meaning = f"{column.help}.{brings}{views}"
+    unit = column.unit.symbol if column.metrics else ""
+    cells = (code(column.name), column.title, frame, unit, meaning)
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+
+
+def code(name):
+    """Format a name as code."""
+    return f"`{name}`"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(PAGE.parent.parent))
+    PAGE.write_text(columns_page(), encoding="utf-8")
