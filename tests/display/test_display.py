@@ -45,7 +45,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize("view", ["op", "scope"])
-def test_the_text_report_looks_as_tfprof_printed_it(golden, view):
+def test_the_text_report_looks_like_tfprofs(golden, view):
     golden.check(f"{view}.txt", SMALL.view(view).text)
 
 
@@ -54,7 +54,7 @@ def test_the_html_report_is_a_plain_table(golden, view):
     golden.check(f"{view}.html", html.report(SMALL.view(view)))
 
 
-def test_bytes_that_are_zero_have_no_share_as_in_tfprof():
+def test_zero_bytes_have_zero_shares_as_in_tfprof():
     *_, bias, loss = SMALL.op(select="bytes,peak_bytes", order_by="name").text.splitlines()
 
     assert bias.split()[1:] == [
@@ -68,7 +68,7 @@ def test_bytes_that_are_zero_have_no_share_as_in_tfprof():
     assert loss.split()[1:] == ["0B", "(0.00%,", "0.00%),", "0B", "(0.00%,", "0.00%)"]
 
 
-def test_memory_that_was_not_recorded_is_not_zero_anywhere():
+def test_memory_that_was_not_recorded_is_never_shown_as_zero():
     built = profile(node("a", "A", micros=1))
     unknown = replace(built, events=built.events.assign(bytes=float("nan")))
 

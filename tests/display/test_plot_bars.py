@@ -1,4 +1,4 @@
-"""Bars are the rows of a view with the most, as long as the frame says."""
+"""Bars: the rows of a view with the highest numbers, as long as the frame says."""
 
 import math
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("figures_closed")
 
 
 def tree():
-    """A scope of two parts, of which one has ops, and a scope of its own."""
+    """Return a profile with nested scopes."""
     return profile(
         node("net/conv/Conv2D", "Conv2D", micros=50),
         node("net/conv/BiasAdd", "BiasAdd", micros=20),
@@ -24,7 +24,7 @@ def tree():
     )
 
 
-def test_bars_are_the_rows_with_the_most_and_as_long_as_the_frame_says():
+def test_bars_are_the_highest_rows_and_as_long_as_the_frame_says():
     view = many().op()
 
     ax = view.plot(top=5)
@@ -34,7 +34,7 @@ def test_bars_are_the_rows_with_the_most_and_as_long_as_the_frame_says():
     assert ax.yaxis_inverted()
 
 
-def test_the_other_rows_are_one_bar_with_their_sum_and_their_number():
+def test_the_other_rows_are_one_bar_with_their_sum_and_count():
     view = many().op()
 
     ax = view.plot(top=5)
@@ -43,11 +43,11 @@ def test_the_other_rows_are_one_bar_with_their_sum_and_their_number():
     assert labels(ax)[5:] == ["25 more rows"]
 
 
-def test_one_other_row_is_called_a_row():
+def test_a_single_other_row_is_in_the_singular():
     assert labels(made().op().plot(top=1)) == ["MatMul", "1 more row"]
 
 
-def test_without_a_column_it_is_the_one_the_view_is_ordered_by():
+def test_the_default_column_is_the_one_the_view_is_ordered_by():
     nodes = (node("a", "MatMul", micros=30, size=8), node("b", "Relu", micros=10, size=4000))
     made = profile(*nodes)
 
@@ -74,7 +74,7 @@ def test_every_number_of_every_view_can_be_drawn():
             assert view.plot(column, top=2, ax=Figure().add_subplot()).patches
 
 
-def test_in_a_tree_totals_are_drawn_with_their_own_part_in_the_order_of_the_tree():
+def test_tree_totals_are_drawn_in_tree_order_with_their_own_part():
     view = tree().scope()
 
     ax = view.plot()
@@ -85,7 +85,7 @@ def test_in_a_tree_totals_are_drawn_with_their_own_part_in_the_order_of_the_tree
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["total", "self"]
 
 
-def test_in_a_tree_a_row_is_indented_below_its_parent_and_named_without_it():
+def test_a_tree_row_is_indented_and_named_without_its_parent():
     ax = tree().scope().plot()
 
     texts = [label.get_text() for label in ax.get_yticklabels()]
@@ -94,7 +94,7 @@ def test_in_a_tree_a_row_is_indented_below_its_parent_and_named_without_it():
     assert indents[0] < indents[1] < indents[2]
 
 
-def test_in_a_tree_the_own_parts_and_the_rest_add_up_to_all():
+def test_own_parts_and_the_rest_of_a_tree_add_up_to_the_total():
     view = tree().scope()
 
     for top in range(1, len(view.frame)):
@@ -102,27 +102,27 @@ def test_in_a_tree_the_own_parts_and_the_rest_add_up_to_all():
         assert sum(map(sum, drawn[1:])) == view.frame["total_micros"].iloc[0]
 
 
-def test_in_a_tree_rows_can_be_ranked_by_their_own_numbers():
+def test_tree_rows_can_be_ranked_by_their_own_numbers():
     ax = tree().scope().plot("micros", top=2)
 
     assert labels(ax) == ["net/conv/Conv2D", "net/conv/BiasAdd", "6 more rows"]
     assert bars(ax) == [[50, 20], [20]]
 
 
-def test_rows_without_any_are_not_drawn_but_counted():
+def test_rows_of_zero_are_counted_but_not_drawn():
     ax = made(node("a", "MatMul", 30), node("b", "Relu", 0), node("c", "Mul", 0)).op().plot()
 
     assert labels(ax) == ["MatMul", "2 more rows"]
 
 
-def test_a_column_of_nothing_but_zeros_is_drawn():
+def test_a_column_of_zeros_is_drawn():
     ax = made().op().plot("accelerator_micros")
 
     assert bars(ax)[0] == [0]
     assert written(ax) == ["0 µs", "0 µs"]
 
 
-def test_rows_that_are_not_known_are_counted_apart_and_have_no_number():
+def test_rows_with_unknown_numbers_are_counted_separately():
     view = made().op(select="float_ops,micros")
     view.frame.loc[1, "float_ops"] = math.nan
 
@@ -141,23 +141,23 @@ def test_a_column_that_was_not_recorded_is_refused_with_the_reason():
 
 
 @pytest.mark.parametrize("column", ["name", "params", "total_micros", "no such"])
-def test_a_column_that_is_not_there_is_refused_with_those_that_are(column):
+def test_an_unknown_column_is_refused_with_a_list_of_the_columns(column):
     with pytest.raises(NbprofError, match=f"{column}.*it has bytes, .*run_count, defined_count"):
         made().op().plot(column)
 
 
-def test_a_view_without_rows_or_numbers_and_a_top_of_none_are_refused_in_a_sentence():
+def test_a_plot_without_rows_or_numbers_is_refused_in_a_sentence():
     with pytest.raises(NbprofError, match="no rows to plot: nothing ran"):
         profile(notes=("nothing ran",)).scope().plot()
     with pytest.raises(NbprofError, match="no rows to plot"):
         profile().op().plot()
     with pytest.raises(NbprofError, match="no numbers to plot"):
         made().op(select="device").plot()
-    with pytest.raises(NbprofError, match="from 1 on"):
+    with pytest.raises(NbprofError, match="at least 1, not 0"):
         made().op().plot(top=0)
 
 
-def test_each_bar_has_its_number_behind_it_inside_the_axes():
+def test_each_bar_is_followed_by_its_number_inside_the_axes():
     ax = many(5).op().plot()
 
     assert written(ax)[0] == "50 µs"
@@ -176,7 +176,7 @@ def test_the_axis_has_one_unit_that_suits_the_longest_bar(micros, unit):
     assert all(len(label.get_text()) < 5 for label in ax.get_xticklabels())
 
 
-def test_a_printed_report_that_was_read_back_can_be_drawn():
+def test_a_parsed_report_can_be_drawn():
     view = nbprof.parse_text((DATA / "printed" / "inception_op.txt").read_text(encoding="utf-8"))
 
     ax = view.plot(top=3)

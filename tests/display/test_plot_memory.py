@@ -1,4 +1,4 @@
-"""Memory over time goes up and down as the frame says, with its peak named."""
+"""Memory over time: the curve of the frame, with its peak named."""
 
 import math
 from dataclasses import replace
@@ -20,7 +20,7 @@ def curve(ax, device="cpu"):
     return line
 
 
-def test_memory_goes_up_and_down_in_steps_as_the_frame_says():
+def test_the_curve_has_the_steps_of_the_frame():
     made = with_memory(("cpu", 10_000, 60_000, 4000), ("cpu", 20_000, math.nan, 1000))
 
     ax = made.plot_memory()
@@ -44,7 +44,7 @@ def test_the_peak_is_marked_and_named():
 
 
 @pytest.mark.parametrize("moment", [0, 50_000, 99_000])
-def test_the_words_on_the_peak_are_inside_the_axes(moment):
+def test_the_label_of_the_peak_is_inside_the_axes(moment):
     ax = with_memory(("cpu", moment, math.nan, 4000)).plot_memory(ax=narrow_axes())
 
     ax.figure.canvas.draw()
@@ -55,7 +55,7 @@ def test_the_words_on_the_peak_are_inside_the_axes(moment):
     assert box.y1 <= ax.bbox.y1
 
 
-def test_a_curve_of_many_changes_keeps_its_peak_its_lows_and_its_ends():
+def test_a_simplified_curve_keeps_its_peak_and_its_end():
     random = np.random.default_rng(2)
     start = np.sort(random.integers(0, 90_000, 20_000))
     rows = [
@@ -75,7 +75,7 @@ def test_a_curve_of_many_changes_keeps_its_peak_its_lows_and_its_ends():
     assert set(drawn) <= points
 
 
-def test_devices_have_a_line_each_and_their_peaks_in_the_legend():
+def test_each_device_has_a_line_and_its_peak_in_the_legend():
     ax = of_two_devices().plot_memory()
 
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -85,7 +85,7 @@ def test_devices_have_a_line_each_and_their_peaks_in_the_legend():
     assert len(styles) == 2
 
 
-def test_steps_are_marked_over_the_memory():
+def test_steps_are_marked_above_the_curve():
     made = with_memory(("cpu", 0, 9, 9), steps=[(0, 20_000), (30_000, 20_000)])
 
     ax = made.plot_memory()
@@ -95,15 +95,15 @@ def test_steps_are_marked_over_the_memory():
     assert {"0", "1"} <= set(written(ax))
 
 
-def test_without_recorded_memory_the_reason_is_said():
+def test_a_plot_without_recorded_memory_is_refused_with_the_reason():
     with pytest.raises(NbprofError, match="no memory over time was recorded: -light"):
         made(notes=("-light: no memory",)).plot_memory()
     folder = DATA / "tfprof"
-    with pytest.raises(NbprofError, match="tfprof's inputs hold no single allocations"):
+    with pytest.raises(NbprofError, match="tfprof's inputs have no single allocations"):
         nbprof.load_tfprof(folder / "graph.pbtxt", [folder / "run_meta"]).plot_memory()
 
 
-def test_only_notes_that_concern_it_are_the_reason_why_something_is_not_drawn():
+def test_only_related_notes_are_given_as_the_reason():
     notes = (
         *("no allocations in this trace: memory was not recorded", "run counts are lower bounds"),
         "no thread of Python is in this trace: profile.summary() cannot tell where time went",

@@ -1,4 +1,4 @@
-"""The timeline: lanes are as full as their threads were busy, and steps are marked."""
+"""The timeline: lanes as full as their threads were busy, with steps marked."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("figures_closed")
 
 
 def lanes(ax):
-    """Give the polygons of each op type, by its name."""
+    """Return the polygons of each op type by name."""
     return {
         found.get_label().removeprefix("_"): found
         for found in ax.collections
@@ -61,7 +61,7 @@ def test_a_lane_is_as_full_as_its_thread_was_busy_with_ops_of_a_type():
     assert areas == pytest.approx({"MatMul": 70, "While": 20, "Relu": 10})
 
 
-def test_the_area_of_a_type_is_its_time_in_the_op_view_but_for_what_is_cut():
+def test_the_area_of_a_type_is_about_its_time_in_the_op_view():
     made = nbprof.load(DATA / "traces" / "small.xplane.pb")
 
     ax = made.plot_timeline()
@@ -83,7 +83,7 @@ def test_a_long_run_is_drawn_from_its_start_to_its_end():
     assert x.max() == pytest.approx(60, abs=column)
 
 
-def test_lanes_are_the_threads_that_ran_something_the_cells_first_and_devices_together():
+def test_lanes_are_threads_that_ran_ops_the_cells_first_then_by_device():
     times = [("MatMul", thread, 0, 9) for thread in (STREAM, POOL, CELL, OTHER)]
 
     ax = timed(*times).plot_timeline()
@@ -101,7 +101,7 @@ def test_a_thread_that_ran_nothing_has_no_lane():
     assert labels(timed(("MatMul", CELL, 0, 9)).plot_timeline()) == ["1 step", "the cell's thread"]
 
 
-def test_the_legend_has_the_types_with_the_most_time_and_how_many_others_there_are():
+def test_the_legend_names_the_longest_types_and_counts_the_others():
     times = [(f"Type{row}", CELL, 1000 * row, 900 - row) for row in range(20)]
 
     ax = timed(*times).plot_timeline()
@@ -119,16 +119,16 @@ def test_seven_types_are_all_named():
     assert "other" not in ax.get_legend().get_texts()[-1].get_text()
 
 
-def test_what_is_merged_is_said():
+def test_the_caption_says_how_many_runs_are_merged():
     short = [("Relu", CELL, 10 * row, 5) for row in range(3000)]
 
     ax = timed(*short, ("MatMul", CELL, 50_000, 40_000)).plot_timeline()
 
-    said = ax.get_legend().get_title().get_text().replace("\n", " ")
-    assert said.startswith("3,001 op runs, 3,000 of them under ")
+    caption = ax.get_legend().get_title().get_text().replace("\n", " ")
+    assert caption.startswith("3,001 op runs, 3,000 of them under ")
 
 
-def test_many_runs_come_to_few_polygons():
+def test_many_runs_become_few_polygons():
     random = np.random.default_rng(1)
     count = 200_000
     made = timed(("MatMul", CELL, 0, 9), ("Relu", POOL, 5, 9))
@@ -142,7 +142,7 @@ def test_many_runs_come_to_few_polygons():
     assert sum(len(found.get_paths()) for found in lanes(ax).values()) <= 2 * columns
 
 
-def test_another_range_is_drawn_anew_in_its_own_detail():
+def test_zooming_in_draws_the_new_range_in_detail():
     ax = timed(("MatMul", CELL, 0, 50_000), ("Relu", CELL, 50_010, 4)).plot_timeline()
 
     ax.set_xlim(50, 50.02)
@@ -153,7 +153,7 @@ def test_another_range_is_drawn_anew_in_its_own_detail():
     assert len(lanes(ax)) == 2
 
 
-def test_a_label_of_the_users_stays_when_another_range_is_drawn():
+def test_zooming_keeps_a_label_set_by_the_user():
     ax = timed(("MatMul", CELL, 0, 50_000)).plot_timeline()
 
     ax.set_xlabel("seconds since lift-off")
@@ -176,7 +176,7 @@ def test_steps_are_bars_with_their_numbers_and_lines_where_they_begin():
     assert [segment[0][0] for segment in lines.get_segments()] == [0, 30, 60]
 
 
-def test_steps_too_many_to_be_told_apart_are_one_strip():
+def test_steps_too_narrow_to_tell_apart_are_one_strip():
     ax = timed(
         ("MatMul", CELL, 0, 9), steps=[(20 * row, 15) for row in range(5000)]
     ).plot_timeline()
@@ -187,7 +187,7 @@ def test_steps_too_many_to_be_told_apart_are_one_strip():
     assert labels(ax)[0] == "5,000 steps"
 
 
-def test_runs_that_cross_never_fill_more_than_their_lane():
+def test_overlapping_runs_never_fill_more_than_their_lane():
     ax = timed(("A", STREAM, 0, 60_000), ("B", STREAM, 30_000, 60_000)).plot_timeline()
 
     y = np.concatenate(
@@ -205,7 +205,7 @@ def test_runs_that_cross_never_fill_more_than_their_lane():
     ),
     st.integers(1, 50),
 )
-def test_what_is_filled_adds_up_wherever_runs_do_not_cross(described, columns):
+def test_filled_areas_add_up_where_runs_do_not_overlap(described, columns):
     lane, colour, start, lasts = map(np.array, zip(*described, strict=True))
     share = np.full(len(lane), 1 / len(lane))  # so that no column is more than full
     runs = lane_load.Runs(lane, colour, start, start + lasts, share)
@@ -230,7 +230,7 @@ def test_tfprofs_inputs_begin_at_zero_and_have_a_lane_per_device_and_stream():
     assert labels(ax)[1:] == ["gpu:0", "cpu:0", "gpu:0/stream:all"]
 
 
-def test_lanes_of_many_hosts_say_which(tmp_path):
+def test_lanes_of_many_hosts_begin_with_the_host(tmp_path):
     for number in range(2):
         (tmp_path / f"host{number}.xplane.pb").write_bytes(host_trace(0, start_ns=5_000_000))
 
@@ -240,7 +240,7 @@ def test_lanes_of_many_hosts_say_which(tmp_path):
     assert_all_text_is_inside(ax)
 
 
-def test_of_hundreds_of_threads_the_busiest_have_lanes_and_the_others_are_said():
+def test_the_busiest_of_hundreds_of_threads_have_lanes_and_the_rest_is_counted():
     threads = pd.DataFrame(
         {"name": "pool", "device": "/host:CPU", "is_cell": False}, index=range(300)
     )
@@ -251,7 +251,7 @@ def test_of_hundreds_of_threads_the_busiest_have_lanes_and_the_others_are_said()
     assert "260 more lanes with" in ax.get_legend().get_title().get_text().replace("\n", " ")
 
 
-def test_a_profile_in_which_nothing_ran_has_no_timeline_and_says_why():
+def test_a_timeline_without_ops_is_refused_with_the_reason():
     with pytest.raises(NbprofError, match="no timeline: no TensorFlow op ran in this cell"):
         profile(notes=("no TensorFlow op ran in this cell",)).plot_timeline()
 

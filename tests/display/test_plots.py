@@ -1,4 +1,4 @@
-"""All plots: no text is cut off, given Axes are respected, nothing is left changed."""
+"""All plots: no text is cut off, given Axes are respected, no setting changes."""
 
 import math
 import pickle
@@ -29,7 +29,7 @@ from support.plots_by_hand import (
 
 from nbprof.display.plots import layout
 from nbprof.display.plots.colours import PALETTE, theme_of
-from nbprof.units import format_bytes, format_count, format_micros, format_short
+from nbprof.units import BYTES, COUNT, MICROS, format_short
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
 
@@ -50,7 +50,7 @@ def test_a_long_name_is_cut_in_the_middle():
 
 
 @given(st.text(max_size=60), st.floats(0, 200))
-def test_a_text_is_cut_to_what_fits_and_never_more_than_to_a_letter(text, width):
+def test_a_text_is_cut_to_fit_but_keeps_at_least_a_letter(text, width):
     cut = layout.shorten(text, width, len)
 
     assert cut == text or "…" in cut
@@ -64,7 +64,7 @@ NASTY = ["$a_b$", r"\frac{1}{2}$", "a\nb\tc", "\ud800", "%d{}", "", "<b>", "x" *
 
 @pytest.mark.filterwarnings("ignore:Glyph .* missing:UserWarning")
 @pytest.mark.parametrize("name", NASTY)
-def test_any_name_can_be_drawn_and_is_no_formula(name):
+def test_any_name_can_be_drawn_and_is_not_read_as_a_formula(name):
     view = made(node("scope/" + name, name or "Op", 5), node("b", "Relu", 3)).op()
 
     ax = view.plot()
@@ -133,7 +133,7 @@ def test_no_text_is_outside_the_figure(plot, make):
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_no_text_is_outside_a_figure_of_a_column_of_a_paper(plot):
+def test_no_text_is_outside_a_figure_as_wide_as_a_papers_column(plot):
     with plt.rc_context({"figure.figsize": (3.3, 2.2), "font.size": 8}):
         ax = PLOTS[plot](None)
 
@@ -142,7 +142,7 @@ def test_no_text_is_outside_a_figure_of_a_column_of_a_paper(plot):
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_two_plots_side_by_side_leave_each_other_alone(plot):
+def test_two_plots_side_by_side_do_not_overlap(plot):
     left, right = plt.subplots(1, 2, figsize=(7, 3))[1]
 
     PLOTS[plot](left)
@@ -153,18 +153,18 @@ def test_two_plots_side_by_side_leave_each_other_alone(plot):
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_rows_and_lanes_do_not_stand_upon_each_other(plot):
+def test_labels_of_rows_and_lanes_do_not_overlap(plot):
     for make in (own_axes, narrow_axes, low_axes):
         ax = PLOTS[plot](make())
 
         ax.figure.canvas.draw()
         boxes = [label.get_window_extent() for label in ax.get_yticklabels() if label.get_text()]
         middles = sorted((box.y0 + box.y1) / 2 for box in boxes)
-        letters = min(label.get_fontsize() for label in ax.get_yticklabels())
-        assert min(np.diff(middles), default=99) >= 0.8 * letters * ax.figure.dpi / 72
+        font = min(label.get_fontsize() for label in ax.get_yticklabels())
+        assert min(np.diff(middles), default=99) >= 0.8 * font * ax.figure.dpi / 72
 
 
-def test_in_a_low_axes_fewer_rows_are_drawn_and_the_others_are_in_the_sum():
+def test_a_low_axes_gets_fewer_rows_and_the_sum_of_the_others():
     view = many().op()
 
     ax = view.plot(ax=low_axes())
@@ -174,14 +174,14 @@ def test_in_a_low_axes_fewer_rows_are_drawn_and_the_others_are_in_the_sum():
     assert sum(map(sum, drawn)) == view.frame["micros"].sum()
 
 
-def test_a_figure_of_more_rows_is_higher():
+def test_a_figure_with_more_rows_is_higher():
     few, more = many(3).op().plot(), many(20).op().plot()
 
     assert few.figure.get_size_inches()[1] < more.figure.get_size_inches()[1]
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_where_an_axes_is_given_pyplot_is_not_touched(plot):
+def test_plotting_into_an_axes_does_not_touch_pyplot(plot):
     ax = Figure(figsize=(5, 4)).add_subplot()
     other = plt.subplots()[1]
     figures = plt.get_fignums()
@@ -194,7 +194,7 @@ def test_where_an_axes_is_given_pyplot_is_not_touched(plot):
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_nothing_is_shown_and_no_setting_changed(plot, monkeypatch):
+def test_plotting_shows_nothing_and_changes_no_setting(plot, monkeypatch):
     shown = []
     monkeypatch.setattr(plt, "show", lambda *_, **__: shown.append(1))
     before = dict(mpl.rcParams)
@@ -206,7 +206,7 @@ def test_nothing_is_shown_and_no_setting_changed(plot, monkeypatch):
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_text_in_a_dark_figure_is_light_also_when_the_style_is_over(plot):
+def test_text_in_a_dark_figure_is_light_even_after_the_style_ended(plot):
     with plt.style.context("dark_background"):
         ax = plt.subplots()[1]
 
@@ -230,7 +230,7 @@ def test_a_figure_can_be_pickled(plot):
     assert again.axes[0].get_xlabel() == ax.get_xlabel()
 
 
-def test_ground_and_ink_are_those_of_the_axes():
+def test_the_theme_has_the_colours_of_the_axes():
     with plt.style.context("dark_background"):
         theme = theme_of(plt.subplots()[1])
 
@@ -250,15 +250,15 @@ def test_neighbours_in_the_palette_differ_in_grey():
 
 
 @pytest.mark.parametrize(
-    ("number", "written_by", "text"),
+    ("number", "unit", "text"),
     [
-        *((0, format_micros, "0 µs"), (12.345, format_micros, "12.3 µs")),
-        *((999.4, format_micros, "999 µs"), (999.6, format_micros, "1 ms")),
-        *((4.5e6, format_micros, "4.5 s"), (7.2e9, format_micros, "7200 s")),
-        *((999, format_bytes, "999 B"), (73_734_640, format_bytes, "73.7 MB")),
-        *((7_324_474_000, format_bytes, "7.32 GB"), (12, format_count, "12")),
-        *((1_234_567, format_count, "1.23 M"), (math.nan, format_count, "n/a")),
+        *((0, MICROS, "0 µs"), (12.345, MICROS, "12.3 µs")),
+        *((999.4, MICROS, "999 µs"), (999.6, MICROS, "1 ms")),
+        *((4.5e6, MICROS, "4.5 s"), (7.2e9, MICROS, "7200 s")),
+        *((999, BYTES, "999 B"), (73_734_640, BYTES, "73.7 MB")),
+        *((7_324_474_000, BYTES, "7.32 GB"), (12, COUNT, "12")),
+        *((1_234_567, COUNT, "1.23 M"), (math.nan, COUNT, "n/a")),
     ],
 )
-def test_numbers_in_figures_have_three_digits_and_their_own_unit(number, written_by, text):
-    assert format_short(number, written_by) == text
+def test_numbers_in_figures_have_three_digits_and_their_own_unit(number, unit, text):
+    assert format_short(number, unit) == text

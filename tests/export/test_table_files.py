@@ -1,4 +1,4 @@
-"""A View as CSV, JSON and Parquet: another program reads the frame as it is."""
+"""Views as CSV, JSON and Parquet, read back as the same frame."""
 
 import json
 import os
@@ -17,18 +17,18 @@ from support.printed_reports import NAMES, report
 
 import nbprof
 from nbprof import NbprofError
+from nbprof.view_kinds import VIEWS
 
 EVERYTHING = (
     "bytes,peak_bytes,residual_bytes,output_bytes,micros,params,float_ops,"
     "device,op_types,occurrence,input_shapes"
 )
-VIEWS = ("op", "scope", "graph", "code", "layer")
 HALF = "\ud800"
-"""Half a character: no file of text can hold it."""
+"""Half a character, which no text file can hold."""
 
 
 def odd_profile():
-    """A profile with names that are hard to write and memory that was not recorded."""
+    """Return a profile with names that are hard to write and without peak memory."""
     made = by_hand.profile(
         node("a/MatMul", "MatMul", 10, runs=3, size=64, shapes=("2x3", "3x4"), layer="model/a"),
         node("b/Ünï 😀\0", "Relu", 7.5, accelerator_micros=2, layer='model/"b"'),
@@ -53,7 +53,7 @@ def whole(text):
 
 
 def plain(value):
-    """Give lists for arrays, so that values that went through Parquet can be compared."""
+    """Turn arrays into lists, so that values from Parquet can be compared."""
     if isinstance(value, list | np.ndarray):
         return [plain(one) for one in value]
     if isinstance(value, dict):
@@ -83,7 +83,7 @@ def test_pandas_reads_the_frame_from_json(view, tmp_path):
     assert_is_the_frame(read, view.frame)
 
 
-def test_pandas_reads_the_frame_and_what_it_is_from_parquet(view, tmp_path):
+def test_pandas_reads_the_frame_and_its_description_from_parquet(view, tmp_path):
     pytest.importorskip("pyarrow")
     view.to_parquet(tmp_path / "x.parquet")
 
@@ -95,7 +95,7 @@ def test_pandas_reads_the_frame_and_what_it_is_from_parquet(view, tmp_path):
     assert read.attrs["options"]["select"] == EVERYTHING.split(",")
 
 
-def test_csv_has_a_line_for_each_row_whatever_the_names(view, tmp_path):
+def test_csv_has_every_row_whatever_its_name(view, tmp_path):
     view.to_csv(tmp_path / "x.csv")
 
     read = pd.read_csv(tmp_path / "x.csv", encoding="utf-8")
@@ -103,7 +103,7 @@ def test_csv_has_a_line_for_each_row_whatever_the_names(view, tmp_path):
     assert len(read) == len(view.frame)
 
 
-def test_a_printed_report_can_be_written_too(tmp_path):
+def test_a_parsed_report_can_be_written_too(tmp_path):
     for name in NAMES:
         view = nbprof.parse_text(report(name))
         view.to_json(tmp_path / f"{name}.json")
@@ -112,7 +112,7 @@ def test_a_printed_report_can_be_written_too(tmp_path):
         assert len(read["data"]) == len(view.frame)
 
 
-def test_json_is_a_list_of_rows_behind_what_the_view_is(tmp_path, golden):
+def test_json_is_a_description_and_a_list_of_rows(tmp_path, golden):
     view = odd_profile().op(select="bytes,peak_bytes,occurrence,input_shapes", order_by="bytes")
     view.to_json(tmp_path / "x.json")
 
@@ -125,7 +125,7 @@ def test_json_is_a_list_of_rows_behind_what_the_view_is(tmp_path, golden):
     assert read["data"][0]["input_shapes"][0]["shapes"] == ["2x3", "3x4"]
 
 
-def test_a_json_file_says_units_and_types(tmp_path):
+def test_a_json_file_has_units_and_types(tmp_path):
     odd_profile().scope(select=EVERYTHING).to_json(tmp_path / "x.json")
 
     schema = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))["schema"]["fields"]
@@ -173,13 +173,13 @@ def test_the_types_of_a_parquet_file_do_not_depend_on_its_rows(tmp_path):
 def test_without_pyarrow_parquet_is_refused_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(NbprofError, match=r"pip install 'nbprof\[parquet\]' brings it\.$"):
+    with pytest.raises(NbprofError, match=r"install it with: pip install 'nbprof\[parquet\]'\.$"):
         odd_profile().op().to_parquet(tmp_path / "x.parquet")
 
     assert not list(tmp_path.iterdir())
 
 
-def test_all_else_works_without_pyarrow(tmp_path):
+def test_everything_else_works_without_pyarrow(tmp_path):
     program = """
 import sys
 sys.modules["pyarrow"] = None
@@ -198,7 +198,7 @@ view.to_csv("x.csv"), view.to_json("x.json"), view.text
 
 
 @pytest.mark.parametrize("method", ["to_csv", "to_json", "to_parquet"])
-def test_a_place_that_cannot_be_written_is_said_in_a_sentence(tmp_path, method):
+def test_a_path_that_cannot_be_written_is_refused_in_a_sentence(tmp_path, method):
     if method == "to_parquet":
         pytest.importorskip("pyarrow")
     view = odd_profile().op()
@@ -225,7 +225,7 @@ EXPORTED = ("x.trace.json", "x.trace.json.gz", "x.pb.gz", "x.tfprof")
         *(("profile", "export", name) for name in EXPORTED),
     ],
 )
-def test_writers_name_the_path_that_was_given_and_no_other(tmp_path, of, method, name):
+def test_writers_name_only_the_path_they_were_given(tmp_path, of, method, name):
     profile = odd_profile()
     writer = getattr(profile.op() if of == "view" else profile, method)
     path = tmp_path / "none" / name
@@ -254,8 +254,8 @@ def test_a_file_is_replaced_once_the_new_one_is_whole(tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir()] == ["x.json"]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_what_is_no_ordinary_file_is_written_to_and_never_replaced(tmp_path):
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_written_to_and_not_replaced(tmp_path):
     pipe, view = tmp_path / "pipe", odd_views()[0]
     os.mkfifo(pipe)
     read = []
@@ -271,13 +271,13 @@ def test_what_is_no_ordinary_file_is_written_to_and_never_replaced(tmp_path):
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_a_device_without_room_says_so_and_stays_a_device(tmp_path):
+def test_a_full_device_is_refused_and_stays_a_device(tmp_path):
     device = tmp_path / "full"
-    try:  # one of our own, for a fault would replace it
+    try:  # not /dev/full, which a bug would replace
         os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
         device.open("wb").close()
     except (OSError, AttributeError):
-        pytest.skip("only root makes devices, and only on Linux one that is full")
+        pytest.skip("only root on Linux can make a full device")
 
     with pytest.raises(NbprofError, match="full cannot be written: No space left on device"):
         by_hand.profile(node("a")).save(device)

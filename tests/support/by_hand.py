@@ -52,12 +52,12 @@ def node(
 
 
 def variable(name, shape, trainable=True, layer="outside layers"):
-    """Describe a variable, which does not run."""
+    """Describe a variable, which never runs."""
     return {"name": name, "shape": shape, "trainable": trainable, "layer": layer}
 
 
 def layer_rows(described):
-    """Number the layers by their names, an outer one before those inside it."""
+    """Number the layers by name, outer ones before those inside them."""
     rows = {}
     for one in described:
         parts = one["layer"].split("/")
@@ -67,7 +67,7 @@ def layer_rows(described):
 
 
 def profile(*nodes, notes=(), steps=1, variables=()):
-    """Make a Profile of these nodes; a node given twice ran twice."""
+    """Make a Profile of these nodes; a node listed twice ran twice."""
     names = list(dict.fromkeys((n["name"], n["op_type"]) for n in nodes))
     layers = layer_rows([*nodes, *variables])
     shapes = list(dict.fromkeys(n["shapes"] for n in nodes)) or [()]

@@ -1,4 +1,4 @@
-"""Compare what a user would see with a file a reviewer can read (`--update-golden` rewrites it)."""
+"""Compare what users see with files that reviewers can read; `--update-golden` rewrites them."""
 
 from support.paths import GOLDEN
 

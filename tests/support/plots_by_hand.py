@@ -1,4 +1,4 @@
-"""Profiles to be drawn, and what is read from the Axes they are drawn into."""
+"""Profiles to plot, and readers of the Axes they are drawn into."""
 
 import math
 from dataclasses import replace
@@ -32,7 +32,7 @@ def many(count=30):
 
 
 def timed(*times, steps=((0, 100_000),), threads=THREADS, **values):
-    """Make a profile of one run for each (op type, thread, start, duration, own share) in ns."""
+    """Make a profile with one run for each (op type, thread, start ns, duration ns, own share)."""
     nodes = [node(f"n{row}", one[0]) for row, one in enumerate(times)]
     events = profile(*nodes).events.copy()
     columns = ["thread", "start_ns", "duration_ns"]
@@ -52,7 +52,7 @@ def timed(*times, steps=((0, 100_000),), threads=THREADS, **values):
 
 
 def with_memory(*rows, **values):
-    """Make a profile with allocations (device, start, end, bytes)."""
+    """Make a profile with allocations (device, start ns, end ns, bytes)."""
     table = pd.DataFrame(
         [(-1, -1, device, start, end, size, 0, "", "") for device, start, end, size in rows],
         columns=ALLOCATION,
@@ -61,7 +61,7 @@ def with_memory(*rows, **values):
 
 
 def bars(ax):
-    """Give the bars of each group that was drawn, from the top down."""
+    """Return the lengths of the bars of each group, from the top down."""
     return [[bar.get_width() for bar in group] for group in ax.containers]
 
 
@@ -74,7 +74,7 @@ def written(ax):
 
 
 def assert_all_text_is_inside(ax):
-    """Draw in some resolutions, and look where each text is."""
+    """Draw at two resolutions and check where each text is."""
     figure = ax.get_figure()
     for dpi in (100, 144):
         figure.set_dpi(dpi)

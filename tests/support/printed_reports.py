@@ -1,4 +1,4 @@
-"""Reports that tfprof printed once, some from documents that harmed them: `report("time_op")`."""
+"""Reports printed by tfprof, some restored from documents: `report("time_op")`."""
 
 import html
 import re
@@ -13,20 +13,20 @@ STAR, UNDERSCORE = re.compile(r"(?<=\.)</?em>"), re.compile(r"</?em>")
 
 
 def report(name):
-    """Give a report as tfprof printed it."""
+    """Return a report as tfprof printed it."""
     (file,) = FOLDER.glob(f"{name}.*")
     text = file.read_text(encoding="utf-8")
     return {".txt": str, ".html": from_html, ".md": from_slide}[file.suffix](text)
 
 
 def from_html(text):
-    """Undo what Markdown made of it: emphasis between two stars or underscores, entities, tags."""
+    """Undo what Markdown did: emphasis from stars and underscores, entities, tags."""
     text = UNDERSCORE.sub("_", STAR.sub("*", TAGS.sub("", text)))
     return html.unescape(text)
 
 
 def from_slide(text):
-    """Undo a table that was made of a slide: cells between bars, long rows broken in two."""
+    """Undo the table of a slide: cells between bars, long rows broken in two."""
     head, rows = text.split("Profile:")
     cells = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -47,5 +47,5 @@ def op_row(name, cells):
 
 
 def table(text):
-    """Give a report from its legend on."""
+    """Return a report from its legend on."""
     return text.partition("Profile:\n")[2]

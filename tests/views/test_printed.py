@@ -1,4 +1,4 @@
-"""Printed reports become Views again, with the numbers they have, and print as they did."""
+"""Printed reports become Views with the numbers in them, and print as before."""
 
 import contextlib
 import math
@@ -23,16 +23,16 @@ WORKED = GOLDEN / "tfprof"
 
 
 def rows_of(text):
-    """Give the lines of a table without those that stand for others."""
+    """Return the lines of a table without those that stand for omitted rows."""
     lines = text[text.index("_TFProfRoot" if "_TFProfRoot" in text else "node name") :]
     return [line for line in lines.splitlines() if line.strip() != "..."]
 
 
-# The reports of the seeds
+# Reports printed by tfprof
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_rows_of_every_report_print_as_they_did(name):
+def test_the_rows_of_every_report_print_as_before(name):
     text = report(name)
 
     again = rows_of(table(nbprof.parse_text(text).text))
@@ -45,7 +45,7 @@ def test_the_rows_of_every_report_print_as_they_did(name):
 
 
 @pytest.mark.parametrize("name", ["inception_op", "mnist_code", "deck_op", "float_ops_scope"])
-def test_a_report_with_the_columns_of_today_prints_as_it_did(name):
+def test_a_report_with_todays_columns_prints_as_before(name):
     text = report(name)
 
     again = table(nbprof.parse_text(text).text)
@@ -53,7 +53,7 @@ def test_a_report_with_the_columns_of_today_prints_as_it_did(name):
     assert again == (table(text) or text[text.index("node name") :])
 
 
-def test_an_op_report_has_its_numbers_shares_devices_and_shapes():
+def test_numbers_shares_devices_and_shapes_of_an_op_report_are_read():
     view = nbprof.parse_text(report("inception_op"))
 
     assert (view.name, view.is_tree, len(view.frame)) == ("op", False, 10)
@@ -78,7 +78,7 @@ def test_an_op_report_has_its_numbers_shares_devices_and_shapes():
     assert last["input_shapes"][0]["shapes"] == []
 
 
-def test_a_code_report_has_its_tree_and_no_counts():
+def test_the_tree_of_a_code_report_is_read_without_counts():
     view = nbprof.parse_text(report("mnist_code"))
 
     frame = view.frame
@@ -92,7 +92,7 @@ def test_a_code_report_has_its_tree_and_no_counts():
     assert view.accounted.tolist() == [False] + [True] * (len(frame) - 1)
 
 
-def test_the_op_table_of_the_slides_has_its_numbers():
+def test_the_numbers_of_the_op_table_in_the_slides_are_read():
     frame = nbprof.parse_text(report("deck_op")).frame
 
     assert len(frame) == 17
@@ -103,7 +103,7 @@ def test_the_op_table_of_the_slides_has_its_numbers():
     assert frame["name"][14].endswith("-0-TransposeNHWCtoNCHW-LayoutOptimizer")
 
 
-def test_variables_have_shapes_and_parameters():
+def test_shapes_and_parameters_of_variables_are_read():
     view = nbprof.parse_text(report("params_scope"))
 
     frame = view.frame.set_index("name")
@@ -116,14 +116,14 @@ def test_variables_have_shapes_and_parameters():
 
 
 @pytest.mark.parametrize("name", ["time_code", "time_scope", "time_op_devices"])
-def test_the_one_time_of_old_reports_is_their_micros(name):
+def test_the_only_time_of_an_old_report_is_read_as_micros(name):
     view = nbprof.parse_text(report(name))
 
     assert [column.name for column in view.columns if column.metrics] == ["micros"]
     assert any("one time only" in note for note in view.notes)
 
 
-def test_the_one_count_of_old_reports_is_that_of_nodes():
+def test_the_only_count_of_an_old_report_is_the_number_of_nodes():
     view = nbprof.parse_text(report("time_op"))
 
     assert view.frame["defined_count"].tolist()[:3] == [30, 3450, 2180]
@@ -131,7 +131,7 @@ def test_the_one_count_of_old_reports_is_that_of_nodes():
     assert any("not runs" in note for note in view.notes)
 
 
-def test_old_lines_of_code_have_their_source():
+def test_the_source_of_old_code_rows_is_read():
     view = nbprof.parse_text(report("time_code"))
 
     row = view.frame.iloc[3]
@@ -141,18 +141,18 @@ def test_old_lines_of_code_have_their_source():
     assert sum("left out" in note for note in view.notes) == 3
 
 
-def test_devices_of_an_old_report_are_read_whole():
+def test_devices_of_an_old_report_are_read_in_full():
     frame = nbprof.parse_text(report("time_op_devices")).frame
 
     assert frame["device"][0] == "/job:worker/replica:0/task:0/cpu:0"
     assert frame["device"][1].count("|") == 5
 
 
-# The worked examples, and what nbprof prints itself
+# The worked examples, and reports of nbprof
 
 
 @pytest.mark.parametrize("file", sorted(WORKED.glob("w*.txt")), ids=lambda file: file.stem)
-def test_the_worked_examples_print_as_they_did(file):
+def test_the_worked_examples_print_as_before(file):
     text = file.read_text(encoding="utf-8")
 
     assert table(nbprof.parse_text(text).text) == text
@@ -221,7 +221,7 @@ def assert_same_frame(again, view):
 
 
 def hidden(view, name):
-    """Tell where tfprof prints no share: beside no bytes."""
+    """Mask of rows for which tfprof prints no share, because their bytes are 0."""
     metric = name.removesuffix("_percent").removesuffix("_accumulated")
     return (view.frame[metric] == 0) & COLUMNS[metric].no_share_of_zero
 
@@ -233,7 +233,7 @@ def first_shapes(view):
     return [entries[0]["shapes"] if entries else [] for entries in lists]
 
 
-def test_what_was_not_recorded_stays_so():
+def test_numbers_not_recorded_stay_nan():
     view = profile(node("a", "MatMul", flops=math.nan), node("b", "Add", flops=3)).scope(
         select="float_ops"
     )
@@ -246,7 +246,7 @@ def test_what_was_not_recorded_stays_so():
 
 
 @pytest.mark.parametrize("micros", [999, 1000, 1004, 1005, 999_994, 999_999, 10**6, 3_600_000_000])
-def test_large_numbers_print_as_they_did(micros):
+def test_large_numbers_print_as_before(micros):
     view = profile(node("a", "MatMul", micros=micros, size=micros, flops=micros)).scope(
         select="micros,bytes,float_ops"
     )
@@ -275,7 +275,7 @@ FRAME = (
         FRAME,
         "\nDoc:\n{}",
         "Parsing Inputs...\n\nsome words\n{}",
-        "{}\n\nSome words behind it (1 of 2).\n",
+        "{}\n\nSome words after it (1 of 2).\n",
         "    words\n\n{}\n\n\nparam_stats = profile(\n    graph,\n    options=x)\n",
         "```\n{}```\nwords\n",
         "{}tfprof> quit\n",
@@ -285,19 +285,19 @@ def test_text_around_the_table_does_not_matter(text, around):
     assert table(nbprof.parse_text(around.format(text)).text) == text
 
 
-def test_a_table_may_be_indented_and_end_its_lines_as_windows_does():
+def test_a_table_may_be_indented_and_have_windows_line_ends():
     text = "".join(f"    {line}\r\n" for line in SCOPE.splitlines())
 
     assert table(nbprof.parse_text(text).text) == SCOPE
 
 
-def test_trailing_spaces_may_be_lost():
+def test_trailing_spaces_may_be_missing():
     text = "\n".join(line.rstrip() for line in OP.splitlines())
 
     assert table(nbprof.parse_text(text).text) == OP
 
 
-def test_the_view_that_the_report_names_is_taken_and_else_guessed_with_a_note():
+def test_a_report_that_does_not_name_its_view_is_guessed_with_a_note():
     named = nbprof.parse_text(f"Doc:\ngraph: words\n\nProfile:\n{SCOPE}")
     guessed = nbprof.parse_text(SCOPE)
 
@@ -321,7 +321,7 @@ def test_values_of_variables_stay_with_their_rows():
     assert table(view.text) == f"node name | \n{text}"
 
 
-def test_a_cut_report_says_so():
+def test_a_cut_report_has_a_note():
     view = nbprof.parse_text(f"{SCOPE}… and 1,234 more rows: -o NAME keeps the View\n")
 
     assert any("1,234 more rows" in note for note in view.notes)
@@ -336,7 +336,7 @@ def test_a_cut_report_says_so():
         ("conv2d_1/convolution-0-Transpose_10", "491.52k"),
     ],
 )
-def test_a_name_that_runs_into_its_number_is_told_apart(name, number):
+def test_a_name_that_runs_into_its_number_is_split_from_it(name, number):
     row = f"{name}{f'{number} float_ops (100.00%, 100.00%)':>30}"
 
     view = nbprof.parse_text(f"node name | # float_ops\n{row}\n")
@@ -358,7 +358,7 @@ def test_the_op_view_of_no_nodes_has_no_legend():
 
 
 @pytest.mark.parametrize("column", ["device", "op_types", "occurrence"])
-def test_a_long_name_without_numbers_is_told_from_its_cells(column):
+def test_a_long_name_is_split_from_cells_without_numbers(column):
     long = node("a", "SparseSoftmaxCrossEntropyWithLogits", device="/job:j/device:CPU:0")
     view = profile(long, node("b", "Add")).op(select=column)
 
@@ -368,38 +368,41 @@ def test_a_long_name_without_numbers_is_told_from_its_cells(column):
     assert again.frame.iloc[:, 1].tolist() == view.frame.iloc[:, 1].tolist()
 
 
-# What is no report
+# Text that is not a report
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "error"),
     [
-        ("", "no report of tfprof: expected a line 'node name"),
-        ("hello\nworld", "no report of tfprof"),
+        ("", "not a tfprof report: expected a line 'node name"),
+        ("hello\nworld", "not a tfprof report"),
         ("node name | # of things\n", "line 1: there is no column '# of things'; expected some of"),
         ("node name | peak bytes | peak bytes\n", "line 1: the column peak_bytes comes twice"),
         ("Doc:\nscope: x\n\nnode name | peak bytes\n", "line 5: expected the row '_TFProfRoot"),
         ("_TFProfRoot (--/5B)\n", "line 1: the report has no legend"),
-        ("node name | peak bytes\n_TFProfRoot (--/5us)\n", "line 2 .*'5us' is no number in B, KB"),
+        (
+            "node name | peak bytes\n_TFProfRoot (--/5us)\n",
+            "line 2 .*'5us' is not a number in B",
+        ),
         ("node name | peak bytes\n_TFProfRoot (--/5B, 3)\n", "line 2 .*no more cells than peak"),
         ("node name | peak bytes\n_TFProfRoot ()\n", "line 2 .* as self/total"),
         ("node name | peak bytes\n_TFProfRoot (--/5B)\n  a (5B/5\n", "line 3 .*in parentheses"),
         ("node name | peak bytes\n_TFProfRoot (--/5B)\n   a (5B/5B)\n", "line 3 .*two spaces"),
         ("node name | peak bytes\n_TFProfRoot (--/5B)\n    a (5B/5B)\n", "line 3 .*2 to 2 spaces"),
         ("node name | peak bytes\nMatMul  5B (1.00%, 2.0\n", "line 2 .*expected 1 numbers"),
-        ("node name | peak bytes\nMatMul  5us (1.00%, 2.00%)\n", "line 2 .*'5us' is no number"),
-        (f"{SCOPE}\n{SCOPE}", "line 14 begins a second report: expected one at a time"),
-        ("node name | \n_TFProfRoot ()\n\ud800\n", "line 3: expected text, found half a letter"),
+        ("node name | peak bytes\nMatMul  5us (1.00%, 2.00%)\n", "line 2 .*'5us' is not a number"),
+        (f"{SCOPE}\n{SCOPE}", "line 14 begins a second report; parse one at a time"),
+        ("node name | \n_TFProfRoot ()\n\ud800\n", "line 3 has half a character: expected text"),
         (b"node name | ", "takes the text of a report, not bytes"),
         (None, "takes the text of a report, not NoneType"),
     ],
 )
-def test_what_is_no_report_is_refused_with_the_line_and_what_was_expected(text, says):
-    with pytest.raises(NbprofError, match=says):
+def test_a_bad_report_is_refused_with_its_line_and_what_was_expected(text, error):
+    with pytest.raises(NbprofError, match=error):
         nbprof.parse_text(text)
 
 
-def test_a_damaged_row_is_never_taken_for_the_end():
+def test_a_damaged_row_is_never_taken_for_the_end_of_the_table():
     lines = OP.splitlines()
     for place, line in enumerate(lines[1:], 1):
         if "%" in line or line.startswith("input_type"):
@@ -415,8 +418,8 @@ SCRAPS = (
 )
 
 
-def harmed(draw, text):
-    """Cut a piece out of a text, put something in, or swap two lines."""
+def damage(draw, text):
+    """Cut a piece out of a text, insert something, or swap two lines."""
     begin = draw.randrange(len(text) + 1)
     end = begin + draw.choice((0, 1, 5, 50, len(text)))
     if draw.random() < 0.2:
@@ -427,14 +430,14 @@ def harmed(draw, text):
     return text[:begin] + draw.choice(("", *SCRAPS)) + text[end:]
 
 
-def test_thousands_of_harmed_reports_are_read_or_refused_in_a_sentence():
+def test_thousands_of_damaged_reports_are_read_or_refused_in_a_sentence():
     draw = Random(4)
     texts = [report(name)[:6000] for name in NAMES] + [SCOPE]
     refused = 0
     for _ in range(4000):
         text = draw.choice(texts)
         for _ in range(draw.choice((1, 1, 2, 5))):
-            text = harmed(draw, text)
+            text = damage(draw, text)
         try:
             table(nbprof.parse_text(text).text)
         except NbprofError:
@@ -457,7 +460,7 @@ def test_thousands_of_harmed_reports_are_read_or_refused_in_a_sentence():
     ],
     ids=range(8),
 )
-def test_hostile_texts_take_no_longer_than_their_length(text):
+def test_hostile_texts_take_time_linear_in_their_length(text):
     began = time.thread_time()
     with contextlib.suppress(NbprofError):
         nbprof.parse_text(text)

@@ -1,4 +1,4 @@
-"""What TensorFlow's own engine prints, nbprof reads, and prints again to the letter."""
+"""Reports of TensorFlow's own engine are read and printed again byte for byte."""
 
 import re
 
@@ -22,19 +22,19 @@ def engine():
 
 
 def is_lost(text):
-    """Tell what a double cannot hold: numbers that wrapped round beyond 64 bits."""
+    """Return whether a text has numbers that overflowed 64 bits, which a double cannot hold."""
     return re.search(r"-[0-9]{16,}", text)
 
 
 @pytest.mark.parametrize("view", cases.VIEWS)
-def test_the_reports_of_random_graphs_print_as_they_did(view, engine):
+def test_reports_of_random_graphs_print_as_before(view, engine):
     read = 0
     for seed in SEEDS:
         answer = engine.ask(cases.case(seed, view=view))
         if not answer.text or is_lost(answer.text):
             continue
         again = nbprof.parse_text(answer.head + answer.text)
-        if view != "graph":  # which tfprof calls scope, so that a flat one is taken for it
+        if view != "graph":  # tfprof calls it scope, and a flat one looks like scope
             assert again.name == view, seed
         assert again.text.partition("Profile:\n")[2] == answer.text, seed
         read += 1
@@ -42,7 +42,7 @@ def test_the_reports_of_random_graphs_print_as_they_did(view, engine):
 
 
 @pytest.mark.parametrize("view", cases.VIEWS)
-def test_the_frames_have_the_engines_numbers(view, engine):
+def test_frames_have_the_engines_numbers(view, engine):
     for seed in SEEDS[:100]:
         answer = engine.ask(cases.case(seed, view=view))
         if not answer.text or is_lost(answer.text):
@@ -61,7 +61,7 @@ def test_the_frames_have_the_engines_numbers(view, engine):
             assert frame["total_micros"].tolist() == pytest.approx(exact, rel=0.0051), seed
 
 
-def test_the_whole_of_what_the_engine_prints_is_read(engine):
+def test_the_engines_whole_output_is_read(engine):
     case = cases.case(1, view="scope")
 
     printed = engine.ask(case, output="stdout").stdout

@@ -1,3 +1,5 @@
+"""Views of profiles made by hand: rows, order, totals, options and notes."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,7 +31,7 @@ def test_op_rows_add_up_the_nodes_of_a_type():
     assert list(frame["defined_count"]) == [2, 1, 1]
 
 
-def test_op_shares_are_of_the_row_and_of_all_rows_from_it_down():
+def test_op_shares_are_the_rows_own_and_that_of_all_rows_from_it_down():
     frame = SMALL.op().frame
 
     assert list(frame["micros_percent"]) == [80, 10, 10]
@@ -53,7 +55,7 @@ def test_op_minimum_is_compared_with_the_running_total_as_in_tfprof():
     assert list(SMALL.op(min_micros=15).frame["name"]) == ["MatMul", "BiasAdd"]
 
 
-def test_options_that_leave_no_rows_are_named_and_nothing_else_is():
+def test_an_empty_view_names_the_options_that_hide_all_rows():
     matching = "a regular expression (RE2) must match the whole"
     for view in ("op", "scope", "graph", "layer"):
         (note,) = SMALL.view(view, show_name_regexes="zzz", hide_name_regexes="Sum").notes
@@ -72,7 +74,7 @@ def test_options_that_leave_no_rows_are_named_and_nothing_else_is():
     assert len(note) < 400
 
 
-def test_a_profile_of_nothing_blames_no_option():
+def test_an_empty_profile_blames_no_option():
     assert profile().op(show_name_regexes="zzz").notes == ()
 
 
@@ -129,7 +131,7 @@ HELPED = profile(
 )
 
 
-def test_code_rows_are_lines_under_the_lines_that_called_them():
+def test_code_rows_are_lines_below_the_lines_that_called_them():
     frame = HELPED.code().frame
 
     assert list(frame["name"]) == [
@@ -177,7 +179,7 @@ def test_the_lines_of_frameworks_can_be_unfolded():
     assert names == ["_TFProfRoot", "In [1]:3:<module>", "trainer.py:9:fit"]
 
 
-def test_float_ops_that_are_not_known_are_neither_zero_nor_lost():
+def test_unknown_float_ops_are_nan_and_do_not_spoil_the_total():
     frame = COUNTED.op(select="float_ops", order_by="name").frame
 
     assert np.isnan(frame["float_ops"][0])
@@ -185,7 +187,7 @@ def test_float_ops_that_are_not_known_are_neither_zero_nor_lost():
     assert COUNTED.scope(select="float_ops").frame["total_float_ops"][0] == 1000
 
 
-def test_the_total_of_what_is_not_known_is_not_zero_in_a_scope_that_did_not_run_itself():
+def test_the_total_of_unknown_numbers_is_unknown_even_in_a_scope_that_never_ran():
     some = profile(
         node("dark/MatMul", "MatMul", flops=np.nan),
         node("dark/deep/Conv2D", "Conv2D", flops=np.nan),
@@ -201,7 +203,7 @@ def test_the_total_of_what_is_not_known_is_not_zero_in_a_scope_that_did_not_run_
     assert only.scope(select="float_ops").frame["total_float_ops"].isna().all()
 
 
-def test_a_minimum_hides_no_row_of_which_nothing_is_known():
+def test_a_minimum_does_not_hide_rows_with_unknown_numbers():
     some = profile(
         node("a", "Large", micros=9, size=500),
         node("b", "Small", micros=5, size=5),
@@ -216,7 +218,7 @@ def test_a_minimum_hides_no_row_of_which_nothing_is_known():
     assert np.isnan(shares[2])
 
 
-def test_a_layers_memory_is_not_zero_because_its_variables_do_not_run():
+def test_variables_do_not_turn_a_layers_unknown_memory_into_zero():
     some = profile(
         node("m/MatMul", "MatMul", size=np.nan, layer="dense"),
         node("n/Add", "Add", size=5, layer="other"),
@@ -229,7 +231,7 @@ def test_a_layers_memory_is_not_zero_because_its_variables_do_not_run():
     assert frame["total_bytes"][["other", "_TFProfRoot"]].tolist() == [5, 5]
 
 
-def test_the_notes_say_which_ops_have_no_float_ops_and_which_are_not_known():
+def test_notes_list_ops_without_float_ops_and_ops_whose_float_ops_are_unknown():
     *_, uncounted, unknown = COUNTED.op(select="float_ops").notes
 
     assert uncounted == "TensorFlow counts no float_ops for Relu (30% of the time)"
@@ -237,7 +239,7 @@ def test_the_notes_say_which_ops_have_no_float_ops_and_which_are_not_known():
     assert COUNTED.op(select="micros").notes == ()
 
 
-def test_float_ops_stand_where_tfprof_has_them():
+def test_float_ops_are_printed_where_tfprof_prints_them():
     op = COUNTED.op(select="bytes,float_ops,occurrence").text
     scope = COUNTED.scope(select="bytes,float_ops,occurrence").text
 
@@ -254,7 +256,7 @@ SHAPED = profile(
 )
 
 
-def test_input_shapes_tell_runs_nodes_and_time_of_each():
+def test_each_input_shape_has_its_runs_nodes_and_time():
     (entries,) = SHAPED.op(select="micros,input_shapes").frame["input_shapes"]
 
     assert entries == [
@@ -282,7 +284,7 @@ TWO_STEPS = profile(
 )
 
 
-def test_a_step_can_be_singled_out():
+def test_a_single_step_can_be_viewed():
     first, second = (TWO_STEPS.op(step=step).frame.set_index("name") for step in (0, "1"))
 
     assert list(first["micros"]) == [10, 0]
@@ -304,16 +306,16 @@ def test_the_steps_add_up_to_the_cell():
     assert sum(TWO_STEPS.scope(step=step).frame["total_micros"][0] for step in (0, 1)) == whole
 
 
-def test_a_step_that_is_not_there_is_refused_with_those_that_are():
+def test_an_unknown_step_is_refused_with_a_list_of_the_steps():
     with pytest.raises(NbprofError, match="there is no step 2; steps are 0, 1, -1 or all"):
         TWO_STEPS.op(step=2)
     with pytest.raises(NbprofError, match="steps are 0, -1 or all"):
         SMALL.op(step=1)
 
 
-def test_an_unknown_view_is_refused_with_the_ones_there_are():
+def test_an_unknown_view_is_refused_with_a_list_of_the_views():
     with pytest.raises(
-        NbprofError, match="there is no view 'kernel' yet; there is op, scope, graph"
+        NbprofError, match="there is no view 'kernel'; views are op, scope, graph, code, layer"
     ):
         SMALL.view("kernel")
 
@@ -340,7 +342,7 @@ nodes = st.builds(
 
 
 @given(st.lists(nodes, max_size=12, unique_by=lambda made: made["name"]))
-def test_nothing_is_lost_between_the_views(made):
+def test_the_op_and_scope_views_add_up_to_the_same_totals(made):
     built = profile(*made)
     spent = sum(described["cpu_ns"] for described in made) / 1000
     runs = sum(described["runs"] for described in made)
