@@ -1,11 +1,11 @@
-"""The value that travels: what one profiled cell did, as immutable tables of numbers.
+"""Profile: what one profiled cell did, as immutable tables of numbers.
 
-Times are kept in whole nanoseconds since the cell's start. `ingest` makes a Profile, `views` read
-it; nothing here knows TensorFlow. (The module's underscore leaves the name `nbprof.profile` to the
+Times are whole nanoseconds since the cell's start. `ingest` makes a Profile, `views` read it;
+nothing here knows TensorFlow. (The module's underscore leaves the name `nbprof.profile` to the
 function.)
 """
 
-# ruff: noqa: RUF009 (the tables of a Profile are descriptors, no defaults)
+# ruff: noqa: RUF009 (the tables of a Profile are descriptors, not defaults)
 
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -28,38 +28,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recording:
-    """How a profile came about: what was run, how it was watched, what the watching cost."""
+    """How a profile was recorded: what ran, how it was watched, and at what cost."""
 
     what: str
     """What was profiled, such as `In [3]`."""
     how: str
     """The source of the numbers, such as `TensorFlow 2.21.0 trace, every op run`."""
     wall_ns: int
-    """The cell's own time, without starting, stopping and reading the trace."""
+    """The cell's own time, without starting, stopping and reading the trace, in ns."""
     cost_ns: int
-    """What profiling added before and after the cell."""
+    """What profiling added before and after the cell, in ns."""
     traced_ns: int = 0
-    """How much of the wall time was traced, from the start; the rest is not in the tables."""
+    """How much of the wall time was traced, from the start, in ns; the tables lack the rest."""
     tfprof: bool = False
     """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
     has_stacks: bool = True
-    """Whether lines of Python are known at all."""
+    """Whether any lines of Python are known."""
     single_runs: bool = True
-    """Whether an event is one run; else it is the sum of those of a node in a step."""
+    """Whether an event is one run; otherwise it is the sum of a node's runs in a step."""
     has_definitions: bool = True
-    """Whether functions, layers and variables are known, which a trace alone does not have."""
+    """Whether functions, layers and variables are known; a trace alone has none."""
     memory: str = ""
-    """What the process held in RAM, in words; empty where it was not measured."""
+    """What the process held in RAM, in words; empty if it was not measured."""
     peak_is_exact: bool = True
-    """Whether the peak in RAM is the peak, and not only the most that was seen."""
+    """Whether the peak in RAM is exact; otherwise it is the highest sample."""
     kept_bytes: float = -1.0
-    """Freed by the cell, but kept by the C library's allocator; -1: not known."""
+    """Bytes freed by the cell but kept by the C library's allocator; -1: not known."""
     children_bytes: float = -1.0
-    """The most that child processes were seen to hold together; -1: there were none."""
+    """The most bytes that all child processes held in a sample; -1: there were none."""
 
 
 no_allocator = empty(event="int64", kind="object", micros="int64", bytes="int64")
-"""Makes the empty table of accelerators' memory."""
+"""Makes an empty `allocator` table."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,54 +68,53 @@ class Profile:
 
     nodes: "pd.DataFrame" = table()
     """A row per node: `name`, `op_type`, `device`, `data_format` (empty: none), and for variables,
-    which stand last and never run, `shape`, `params`, `trainable`, `types` (further ones, as tfprof
-    has them) and `layer`, a row of that table."""
+    which come last and never run, `shape`, `params`, `trainable`, `types` (tfprof's further types)
+    and `layer` (a row of `layers`)."""
     events: "pd.DataFrame" = table()
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
-    further work of a run that is counted elsewhere), `accelerator`, `stack` (of the Python that
-    made or ran it, -1: not known), `layer`, `backward` (whether it is of the backward pass),
-    `input_shapes`, `output_shapes` (rows of `shapes`; of the first output only), `float_ops` and
-    `output_bytes` (NaN: not known), and `bytes`, `peak_bytes`, `residual_bytes` (NaN where memory
-    was not recorded)."""
+    further work of a run that is counted elsewhere), `accelerator`, `stack` (the Python that made
+    or ran it, -1: not known), `layer`, `backward` (whether it belongs to the backward pass),
+    `input_shapes`, `output_shapes` (rows of `shapes`; outputs: the first only), and what
+    `columns.summed_columns()` lists (NaN: not recorded)."""
     layers: "pd.DataFrame" = table()
-    """A row per Keras layer in the place where it was called, and per other part of the work (the
-    optimizer, the input pipeline …): `name`, `kind` (the layer's class), `parent` (-1: none)."""
+    """A row per Keras layer and place it was called in, and per other part of the work, such as
+    the optimizer or the input pipeline: `name`, `kind` (the layer's class), `parent` (-1: none)."""
     inputs: "pd.DataFrame" = table()
-    """A row per input of a node: `node`, `position`, `source` (the node that makes it, -1: not
-    known), `shape` (in tfprof's inputs)."""
+    """A row per input of a node: `node`, `position`, `source` (the node that produces it, -1: not
+    known), `shape` (only in tfprof's inputs)."""
     shapes: "pd.DataFrame" = table()
     """A row per distinct list of shapes: `shapes`, such as `("32x64", "64x128")`."""
     allocations: "pd.DataFrame" = table()
     """A row per allocation: `event` and `node` that made it (-1: none known), `device`,
-    `start_ns`, `end_ns` (NaN: never given back), `bytes`, `region`, `shape`, `dtype`."""
+    `start_ns`, `end_ns` (NaN: never freed), `bytes`, `region`, `shape`, `dtype`."""
     logged: "pd.DataFrame" = table(empty(types="object", float_ops="float64", has_stack="bool"))
-    """A row per node of tfprof's inputs, with what the op log says of it: `types` (further ones),
-    `float_ops` (of one run), `has_stack` (be it of no frames)."""
+    """A row per node of tfprof's inputs, from the op log: `types` (further types), `float_ops` (of
+    one run), `has_stack` (True even for a stack without frames)."""
     values: "pd.DataFrame" = table(empty(node="int64", text="object"))
-    """A row per variable that a checkpoint given with tfprof's inputs has: `node`, `text`."""
+    """A row per variable in the checkpoint given with tfprof's inputs: `node`, `text`."""
     allocator: "pd.DataFrame" = table(no_allocator)
-    """What tfprof's inputs say of an accelerator's memory, as it was while an event ran: `event`,
-    `kind`, `micros`, `bytes`. An entry is what the allocator had "in use", a "change" of what the
-    event's node held, or what the node kept for good, "persistent"."""
+    """An accelerator's memory while an event ran, in tfprof's inputs: `event`, `kind`, `micros`,
+    `bytes`. The kind is "in use" for what the allocator held, "change" for a change of what the
+    event's node held, or "persistent" for what the node kept."""
     frames: "pd.DataFrame" = table()
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
-    cell), `line`, `function`, `source`, `framework` (whether it is TensorFlow's or Keras' own),
-    `function_line` (where the function begins, in tfprof's inputs)."""
+    cell), `line`, `function`, `source`, `framework` (whether it belongs to TensorFlow or
+    Keras), `function_line` (where the function begins; only in tfprof's inputs)."""
     cells: "pd.DataFrame" = table(empty(file="object", line="int64", text="object"))
-    """A row per line of the notebook cells that are in `frames`: `file`, `line`, `text`."""
+    """A row per line of the notebook cells in `frames`: `file`, `line`, `text`."""
     threads: "pd.DataFrame" = table()
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""
     steps: "pd.DataFrame" = table()
     """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
     traces: "pd.DataFrame" = table()
-    """A row per call that built the graph of a tf.function: `function`, `count` (how often that
-    function has been traced by then), `step` (-1: in none), `start_micros`, `micros`, `changed`
-    (against the trace before, where it can be told)."""
+    """A row per call that traced a tf.function: `function`, `count` (how often it has been traced
+    so far), `step` (-1: none), `start_micros`, `micros`, `changed` (what differs from the trace
+    before, if known)."""
     spent: "pd.DataFrame" = table()
-    """A row per thing the cell's own thread spent time on: `category`, `ns`; the sum is the wall
-    time."""
+    """A row per category of what the cell's own thread spent time on: `category`, `ns`; they add
+    up to the wall time."""
     machines: "pd.DataFrame" = table(
         empty(
             host="object",
@@ -125,23 +124,23 @@ class Profile:
             slowest_step_micros="float64",
         )
     )
-    """A row per host whose trace was loaded: `host`, `start_ns` (by the clock of `time.time_ns`, 0:
-    not known), `wall_ns`, `slowest_step`, `slowest_step_micros`. The tables `threads`,
-    `allocations`, `traces` and `spent` have a column `host` then."""
+    """A row per host whose trace was loaded: `host`, `start_ns` (as `time.time_ns` counts, 0: not
+    known), `wall_ns`, `slowest_step`, `slowest_step_micros`. If there are any, `threads`,
+    `allocations`, `traces` and `spent` have a column `host`."""
     samples: "pd.DataFrame" = table(
         empty(start_ns="int64", resident_bytes="int64", peak_bytes="int64", gap="bool")
     )
-    """A row per look at what the process held in RAM: `start_ns`, `resident_bytes`, `peak_bytes`
-    (the most since the look before) and `gap` (whether that was too long ago to be joined)."""
+    """A row per sample of the process' RAM: `start_ns`, `resident_bytes`, `peak_bytes` (the most
+    since the last sample) and `gap` (whether that one is too old to be joined by a line)."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
-    """A row per statement of the cell that began: `start_ns`, `line`."""
+    """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording
     notes: tuple[str, ...] = ()
-    """A sentence for everything that was not recorded, or not as one would expect."""
+    """A sentence about everything that was not recorded, or not as expected."""
 
     @property
     def headline(self) -> str:
-        """Say in one line what was profiled, how, and what that cost."""
+        """What was profiled, how, and at what cost, in one line."""
         recording = self.recording
         runs = int(self.costs["is_run"].sum())
         if recording.tfprof:
@@ -171,13 +170,13 @@ class Profile:
 
     @property
     def costs(self) -> "pd.DataFrame":
-        """The events, perhaps without what their shapes tell, which takes long to find out."""
+        """The events, possibly without the columns derived from shapes, which take long to make."""
         part = getattr(vars(self)["events"], "part", None)
         return self.events if part is None else part
 
     @property
     def types(self) -> "pd.Series[Any]":
-        """The types that each node has besides its op, as tfprof knows them."""
+        """The types that each node has besides its op type, as in tfprof."""
         return (self.nodes if "types" in self.nodes else self.logged)["types"]
 
     @property
@@ -187,19 +186,19 @@ class Profile:
 
     @property
     def has_stacks(self) -> bool:
-        """Whether lines of Python are known at all."""
+        """Whether any lines of Python are known."""
         if self.recording.tfprof and "types" not in self.nodes:
             return bool(self.logged["has_stack"].any())
         return self.recording.has_stacks
 
     def with_values(self, **values: Any) -> "Profile":
-        """Give the same profile with some other values; no table is made for it."""
+        """Return the same profile with some other values, without making lazy tables."""
         other = object.__new__(Profile)  # dataclasses.replace would ask for every table
         vars(other).update(vars(self) | values)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        """Make every table, for what makes them may not leave this process."""
+        """Make every table, since their makers cannot be pickled."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -230,25 +229,25 @@ class Profile:
         def __getattr__(self, name: str) -> "Callable[..., View]":
             if name in VIEWS:
                 return _view_method(self, VIEWS[name])
-            return self.__getattribute__(name)  # raises, also what a table's maker raised
+            return self.__getattribute__(name)  # raises again, with a table's own error if any
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *VIEWS]
 
     def summary(self) -> "pd.DataFrame":
-        """Tell where the cell's wall time went, on its own thread: `category, micros, percent`.
+        """Return where the cell's wall time went, on its own thread: `category, micros, percent`.
 
-        The rows exclude each other and add up to `attrs["wall_micros"]`.
+        The rows do not overlap and add up to `attrs["wall_micros"]`.
         """
         from nbprof.views import summary
 
         return summary.summary(self)
 
     def memory(self) -> "pd.DataFrame":
-        """Follow the live bytes over time: `micros`, `device`, `live_bytes`.
+        """Return the live bytes over time: `micros`, `device`, `live_bytes`.
 
-        What was allocated before the cell is not in it. `attrs["peak"]` says for each device when
-        its peak was, in µs, and how many bytes were live then.
+        Memory allocated before the cell is not included. `attrs["peak"]` holds for each device the
+        time of its peak, in µs, and the bytes that were live then.
         """
         from nbprof.views import live_memory
 
@@ -261,20 +260,20 @@ class Profile:
         return live_memory.live_at_peak(self)
 
     def process_memory(self) -> "MemoryResult":
-        """Give what the process held in RAM meanwhile, as `%memit` does, on the profile's clock.
+        """Return what the process held in RAM, as `%memit` does, on the profile's clock.
 
-        Its curve is marked where the cell's statements, the steps and the ops that held the most
-        began. It has `plot()` and `explore()`. Raises NbprofError where RAM was not measured.
+        Its curve marks where the cell's statements, the steps and the ops that held the most
+        began. It has `plot()` and `explore()`. Raises NbprofError if RAM was not measured.
         """
         from nbprof.views import process_memory
 
         return process_memory.process_memory(self)
 
     def plot_timeline(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw what each thread and each stream of an accelerator did when, by op type.
+        """Draw what each thread and accelerator stream did when, by op type.
 
-        A lane is as full as its thread was busy; steps are marked above. After `ax.set_xlim(…)`,
-        in µs, that part is drawn anew, in its detail. Without an Axes a figure is made.
+        A lane is as full as its thread was busy; steps are marked above. `ax.set_xlim(…)`, in µs,
+        draws another range in its own detail. Without an Axes a figure is made.
         """
         from nbprof.display.plots import timeline
 
@@ -290,9 +289,9 @@ class Profile:
         return live_memory_plot.plot(self, ax)
 
     def hosts(self) -> "pd.DataFrame":
-        """Compare the hosts of a profile of many: one row each.
+        """Compare the hosts of a profile of several, one row each.
 
-        `host`, `wall_micros`, the sums over all ops of `micros`, `cpu_micros`,
+        Columns: `host`, `wall_micros`, the sums over all ops of `micros`, `cpu_micros`,
         `accelerator_micros`, `run_count` and `bytes`, the highest `peak_bytes` of its devices,
         `slowest_step` and `slowest_step_micros`.
         """
@@ -303,29 +302,28 @@ class Profile:
     def compare_hosts(
         self, view: str = "op", column: str = "micros", **options: object
     ) -> "pd.DataFrame":
-        """Put a view's column side by side for all hosts, the rows that differ most first.
+        """Compare a view's column across hosts, the rows that differ most first.
 
-        `name`, a column per host, `least`, `most`, their `ratio`, and `highest`, the host that
-        has the most. The options are those of the view.
+        Columns: `name`, one per host, `least`, `most`, their `ratio`, and `highest`, the host with
+        the most. The options are those of the view.
         """
         from nbprof.views import host_comparison
 
         return host_comparison.compare_hosts(self, view, column, options)
 
     def advise(self) -> "pd.DataFrame":
-        """Say what to change, the most severe first: `check`, `severity`, `message`, `rows`.
+        """Return what to change, the most severe first: `check`, `severity`, `message`, `rows`.
 
-        `severity` is high, medium, low or info; `rows` are names as they stand in the views. What
-        does not apply is not said.
+        `severity` is high, medium, low or info; `rows` are names of rows in the views.
         """
         from nbprof.views import advise
 
         return advise.advise(self)
 
     def save(self, path: "str | os.PathLike[str]") -> None:
-        """Write everything into a file of nbprof's own, which `nbprof.load` reads.
+        """Write everything into nbprof's own file, which `nbprof.load` reads.
 
-        A file that is there already is replaced once the new one is whole.
+        An existing file is replaced once the new one is complete.
         """
         from nbprof.export import own_file, whole_file
 
@@ -341,13 +339,13 @@ class Profile:
             page.write_profile(self, file)
 
     def export(self, path: "str | os.PathLike[str]") -> None:
-        """Write the profile for another program, by suffix.
+        """Write the profile for another program, chosen by the file's suffix.
 
-        `.trace.json` and `.trace.json.gz` are the timeline that Perfetto and chrome://tracing open,
-        `.pb.gz` is the time of each line of Python for pprof. `.tfprof` is a profile as tfprof
-        saves it, which tfprof and `nbprof.load` open: nodes, times in whole µs, memory, parameters
-        and one call stack per node; what it has no place for is left out
-        (nbprof/export/saved_profile/__init__.py lists it).
+        `.trace.json` and `.trace.json.gz` are a timeline for Perfetto and chrome://tracing,
+        `.pb.gz` is the time of each line of Python for pprof. `.tfprof` is a profile in tfprof's
+        format, which tfprof and `nbprof.load` open: nodes, times in whole µs, memory, parameters
+        and one call stack per node; nbprof/export/saved_profile/__init__.py lists what it cannot
+        hold.
         """
         from nbprof import export
 

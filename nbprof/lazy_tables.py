@@ -1,4 +1,4 @@
-"""The tables of a Profile as its class declares them: made when they are first asked for."""
+"""Tables of a Profile that are made when first used."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class _Once:
-    """Makes a table when first called, for all profiles that share it."""
+    """Makes a table on the first call, for all profiles that share it."""
 
     def __init__(
         self, make: "Callable[[], pd.DataFrame]", part: "pd.DataFrame | None" = None
@@ -21,17 +21,17 @@ class _Once:
     def __call__(self) -> "pd.DataFrame":
         if self._make is not None:
             self._table = self._make()
-            self._make = self.part = None  # and what it was made of can go
+            self._make = self.part = None  # free what it was made of
         return self._table
 
 
 def lazily(make: "Callable[[], pd.DataFrame]", part: "pd.DataFrame | None" = None) -> Any:
-    """Give a table that is made when it is first asked for; `part` has some columns of it."""
+    """Return a table that is made when first used; `part` already has some of its columns."""
     return _Once(make, part)
 
 
 class _Table:
-    """A table of a Profile, given as it is or as a function that makes it when first asked for."""
+    """A table of a Profile, set as it is or as a function that makes it on first use."""
 
     def __init__(self, default: "Callable[[], pd.DataFrame] | None" = None) -> None:
         self._default = default
@@ -42,7 +42,7 @@ class _Table:
     def __get__(self, profile: Any, owner: type | None = None) -> Any:
         if profile is None:
             if self._default is None:
-                raise AttributeError(self._name)  # so the field has no default
+                raise AttributeError(self._name)  # tells dataclass that there is no default
             return self._default
         table = vars(profile)[self._name]
         if callable(table):
@@ -50,18 +50,18 @@ class _Table:
         return table
 
     def __set__(self, profile: Any, table: Any) -> None:
-        made = not callable(table) or isinstance(table, _Once)
-        vars(profile)[self._name] = table if made else _Once(table)
+        is_ready = not callable(table) or isinstance(table, _Once)
+        vars(profile)[self._name] = table if is_ready else _Once(table)
 
 
 def table(default: "Callable[[], pd.DataFrame] | None" = None) -> Any:
-    """Declare a table; one without a default must be given."""
+    """Declare a table; without a default it is required."""
     return _Table(default)
 
 
 def empty(**dtypes: str) -> "Callable[[], pd.DataFrame]":
-    """Give what makes a table of these columns that has no rows."""
-    return partial(_empty, dtypes)  # no closure: a profile can be pickled before it is made
+    """Return a function that makes a table of these columns without rows."""
+    return partial(_empty, dtypes)  # unlike a closure, it can be pickled
 
 
 def _empty(dtypes: dict[str, str]) -> "pd.DataFrame":

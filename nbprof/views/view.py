@@ -1,4 +1,4 @@
-"""View: rows with their column descriptions, ready to be shown or exported."""
+"""View: rows and the columns that describe them, ready to be shown or exported."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,58 +19,59 @@ if TYPE_CHECKING:
 
 
 def unwritten(options: "ViewOptions") -> tuple[str, ...]:
-    """Note that a view with an outfile has not written it by itself."""
+    """Return the note of a view that names an outfile, which making it has not written."""
     path = options.output.outfile
     return (f"view.write_output() writes {path}; until then nothing is written",) if path else ()
 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What the rows of a tree were made of: for files that say more than the frame does."""
+    """What the rows of a tree were made of, for files that hold more than the frame."""
 
     rows: "npt.NDArray[np.intp]"
     """The row of the whole tree that each row of the frame shows, -1 for the root."""
     end: "npt.NDArray[np.intp]"
-    """For each row of the whole tree, the one behind its subtree."""
+    """For each row of the whole tree, the one after its subtree."""
     total_micros: "npt.NDArray[np.float64]"
-    """Of each row of the frame, selected or not."""
+    """The total µs of each row of the frame, even if not selected."""
     node: "npt.NDArray[np.intp]"
     """The nodes, or parts of nodes, that the tree adds up."""
     row: "npt.NDArray[np.intp]"
-    """The row of the whole tree in which each of them counts; negative: in none."""
+    """The row of the whole tree in which each of them counts; negative: none."""
     lines: "Lines | None" = None
+    """Only in the code view."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """What the code view was made of."""
+    """What the code view adds to that."""
 
     frames: "pd.DataFrame"
-    """The line that each row of the whole tree is: `file`, `line`, `function`, `function_line`."""
+    """The line of each row of the whole tree: `file`, `line`, `function`, `function_line`."""
     metrics: "Mapping[str, npt.NDArray[np.float64]]"
-    """What each of the nodes or parts of nodes cost."""
+    """What each node, or part of a node, cost."""
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """In which row of a view each event of the profile counts."""
+    """The row of a view in which each event of the profile counts."""
 
     of_event: "npt.NDArray[np.intp]"
-    """The member that each event belongs to: a node, or a part of one."""
+    """The member of each event: a node, or part of one."""
     row: "npt.NDArray[np.intp]"
-    """The row of the frame that each member counts in; of a hidden one, the nearest above."""
+    """The row of the frame in which each member counts; if hidden, the nearest one above."""
     own: "npt.NDArray[np.bool_]"
-    """Whether it counts as that row's own; else only in its total, or where the row is -1, not."""
+    """Whether it counts as the row's own; otherwise only in its total, or nowhere if it is -1."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class View:
-    """One way of looking at a profile; `frame` is the thing itself, the rest shows it."""
+    """One way of looking at a profile; `frame` is its content, the methods show it."""
 
     name: str
     """Which view this is, such as "op"."""
     frame: "pd.DataFrame"
-    """The rows in display order, raw numbers (µs, counts)."""
+    """The rows in display order, with raw numbers in µs, bytes and counts."""
     columns: "tuple[Column, ...]"
     """The selected columns, in legend order."""
     options: "ViewOptions"
@@ -78,19 +79,19 @@ class View:
     """What was profiled, in one line."""
     notes: tuple[str, ...] = ()
     accounted: "npt.NDArray[np.bool_] | None" = None
-    """Which rows of a tree count for themselves; tfprof prints `--` for the others."""
+    """Mask of the rows of a tree that count for themselves; the others show `--`."""
     exact: bool = False
-    """Whether the numbers are tfprof's own, so that the text must be, too."""
+    """Whether the numbers are tfprof's own, so that the text must match, too."""
     origin: Origin | None = None
-    """Of a tree that goes into a timeline or to pprof."""
+    """Only for a tree that goes into a timeline or a pprof profile."""
     places: "Callable[[], Places] | None" = None
-    """Says where the events count; None: a printed report."""
+    """Returns where the events count; None for a printed report."""
     profile: "Profile | None" = None
-    """What it is a view of, for the explorer to show other views of; None: a printed report."""
+    """The profile, for the explorer's other views; None for a printed report."""
 
     @property
     def is_tree(self) -> bool:
-        """Tell whether rows have a parent row."""
+        """Whether rows have a parent row."""
         return "parent" in self.frame.columns
 
     @property
@@ -115,19 +116,19 @@ class View:
     def to_json(self, path: "str | os.PathLike[str]") -> None:
         """Write the frame as JSON: `data` is a list of rows, `{"name": …, "micros": …}`.
 
-        Before it stand the view's `name`, `title` (the headline), `notes`, `options`, and a
+        Before it come the view's `name`, `title` (the headline), `notes`, `options`, and a
         `schema` with the type and unit of each column. `pandas.read_json(path, orient="table")`
-        gives the frame back. What was not recorded is null.
+        returns the frame. What was not recorded is null.
         """
         from nbprof.export import table
 
         self._write(table.write_json, path)
 
     def to_parquet(self, path: "str | os.PathLike[str]") -> None:
-        """Write the frame as Parquet; `pip install 'nbprof[parquet]'` brings what this needs.
+        """Write the frame as Parquet; needs `pip install 'nbprof[parquet]'`.
 
-        `pandas.read_parquet(path)` gives the frame back, with the view's `name`, `title` (the
-        headline), `notes` and `options` in its `attrs`. Units stand in the metadata of the fields;
+        `pandas.read_parquet(path)` returns the frame, with the view's `name`, `title` (the
+        headline), `notes` and `options` in its `attrs`. Units are in the metadata of the fields;
         what was not recorded is null.
         """
         from nbprof.export import parquet
@@ -135,12 +136,12 @@ class View:
         self._write(parquet.write_parquet, path)
 
     def plot(self, column: str | None = None, top: int = 20, ax: "Axes | None" = None) -> "Axes":
-        """Draw the rows that have the most of a column as bars, and the others as one.
+        """Draw the rows with the highest numbers in a column as bars, and the rest as one bar.
 
-        Without a column it is the one the view is ordered by. In a tree that is `total_micros` and
-        the like: rows stand as in the tree, and the dark part of a bar is the row's own; with
-        `micros`, rows are ranked by their own alone. Without an Axes a figure is made; in a given
-        one fewer rows are drawn where `top` of them have no room.
+        The default is the column the view is ordered by. In a tree that is `total_micros` or the
+        like: rows keep the tree's order, and the dark part of a bar is the row's own. With
+        `micros`, rows are ranked by their own numbers. Without an Axes a figure is made; a given
+        one may have room for fewer than `top` rows.
         """
         from nbprof.display.plots import bars
 
@@ -165,7 +166,7 @@ class View:
     def _write(
         self, write: "Callable[[View, BinaryIO], None]", path: "str | os.PathLike[str]"
     ) -> None:
-        """Write a file that is there whole or not at all."""
+        """Write a file completely or not at all."""
         from nbprof.export import whole_file
 
         with whole_file.whole_file(path) as file:
