@@ -1,8 +1,8 @@
-"""Make the examples on the pages: `python docs/make_examples.py` profiles a small program anew.
+"""Write the examples on the pages: `python docs/make_examples.py` profiles a small program again.
 
-A page says between `<!-- example: … -->` and `<!-- end -->` which line it shows the report of; this
-script runs the program below in an IPython shell, then that line, and writes the text in between.
-Before a picture stands `<!-- picture: … -->` with the call that draws it.
+A page marks an example by `<!-- example: LINE -->` and `<!-- end -->`; this script runs the program
+below in an IPython shell, then that line, and writes its report in between. A picture follows
+`<!-- picture: CALL -->` with the call that draws it.
 """
 
 import json
@@ -54,7 +54,7 @@ for start in range(0, 96, 32):
 
 
 def profiled_shell():
-    """Run the program in a new shell; its last profile is then the program's."""
+    """Run the program in a new shell, so that its last profile is the program's."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # the same ops on every processor
     from IPython.core.interactiveshell import InteractiveShell
@@ -66,20 +66,20 @@ def profiled_shell():
 
 
 def report(shell, line):
-    """Give the text report of a line, from `Profile:` on."""
+    """Return the text report of a line, after `Profile:`."""
     shell.run_cell(f"{line} -q -o shown").raise_error()
     return shell.user_ns["shown"].text.partition("\nProfile:\n")[2]
 
 
 def examples(page):
-    """List the lines that a page shows, each with the report that stands there."""
+    """List the lines that a page shows, each with its report."""
     text = page.read_text(encoding="utf-8")
     fence = re.compile(r"```text\n(.*?)```", re.DOTALL)
     return [(found[2], fence.search(found[0])[1]) for found in EXAMPLE.finditer(text)]
 
 
 def fill(page, shell):
-    """Write the program and the reports of a page anew."""
+    """Write the program and the reports of a page again."""
     text = page.read_text(encoding="utf-8")
     for name, cell in (("program", PREPARE), ("profiled", f"%%tfprof\n{PROFILED}")):
         place = f"<!-- {name} -->\n", "<!-- end -->"
@@ -94,20 +94,20 @@ def fill(page, shell):
 
 
 def pictures(page):
-    """List the calls that a page shows pictures of, each with the picture's file."""
+    """List the calls that draw a page's pictures, each with the picture's file."""
     text = page.read_text(encoding="utf-8")
     return [(found[1], page.parent / found[2]) for found in PICTURE.finditer(text)]
 
 
 def draw(page, shell):
-    """Draw the pictures of a page anew."""
+    """Draw the pictures of a page again."""
     for call, file in pictures(page):
         ax = shell.ev(call)
         ax.figure.savefig(file, dpi=110, pil_kwargs={"optimize": True})
 
 
 def reports(shell, lines):
-    """Give for each line all names that its view has, and the report."""
+    """Return for each line all names in its view, and the report."""
     profile = shell.user_ns["nbprof"].last()
     return {
         line: (
@@ -119,9 +119,9 @@ def reports(shell, lines):
 
 
 def main():
-    """Fill the pages, or with `--print LINE …` print what the lines show, as JSON.
+    """Fill the pages; `--print LINE …` prints what the lines show as JSON instead.
 
-    With `--pictures` only the pictures are made.
+    `--pictures` draws only the pictures.
     """
     sys.path.insert(0, str(PAGES.parent))
     os.environ["MPLBACKEND"] = "agg"
