@@ -1,4 +1,4 @@
-"""Write docs/columns.md from `COLUMNS`: `python docs/make_columns.py` writes it anew."""
+"""Write docs/columns.md from `COLUMNS`: `python docs/make_columns.py`."""
 
 import sys
 from pathlib import Path

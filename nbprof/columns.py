@@ -48,7 +48,7 @@ class Column:
     name: str
     """What the user types after `-select`, `-order_by` and `-min_`."""
     title: str
-    """tfprof's legend text; empty for what stands below a row instead of in it."""
+    """tfprof's legend text; empty for what is printed below a row."""
     help: str
     """What it is, in words that can follow `name: `."""
     measures: tuple[Metric, ...] = ()
@@ -78,6 +78,10 @@ class Column:
     """Whether tree views put it before all others."""
     no_share_of_zero: bool = False
     """Whether the op view prints both shares of a zero as 0, as tfprof does for bytes."""
+    not_in_traces: str = ""
+    """What to call it in the note that a trace without the program's graph lacks it."""
+    from_shapes: bool = False
+    """Whether it is computed from shapes, so that it can be unknown for some runs."""
     not_for_lines: bool = False
     """Whether tfprof prints `N/A` for it in the code view."""
     optional: bool = False
@@ -135,6 +139,7 @@ COLUMNS: dict[str, Column] = {
             measures=(Metric(name="output_bytes", column="output_bytes"),),
             unit=BYTES,
             no_share_of_zero=True,
+            from_shapes=True,
         ),
         Column(
             name="micros",
@@ -191,6 +196,7 @@ COLUMNS: dict[str, Column] = {
             suffix=" params",
             tree_suffix=" params",
             leads_trees=True,
+            not_in_traces="parameters",
         ),
         Column(
             name="float_ops",
@@ -201,6 +207,7 @@ COLUMNS: dict[str, Column] = {
             suffix=" float_ops",
             tree_suffix=" flops",
             leads_trees=True,
+            from_shapes=True,
         ),
         Column(
             name="tensor_value",

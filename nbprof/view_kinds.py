@@ -24,7 +24,7 @@ class ViewKind:
     is_tree: bool = True
     """Whether rows have a parent row."""
     full_names: bool = False
-    """Whether a row's whole name is shown; otherwise the part behind its last slash."""
+    """Whether a row's whole name is shown; otherwise only the part after its last slash."""
     has_timeline: bool = True
     """Whether `-output timeline` can draw it."""
     has_pprof: bool = False

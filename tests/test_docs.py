@@ -1,4 +1,4 @@
-"""Pages kept by hand where a table in the code says the same are compared with that table."""
+"""The documentation: generated pages are current, links lead somewhere, code on pages runs."""
 
 import importlib
 import json
@@ -42,7 +42,7 @@ def test_links_between_pages_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_every_file_the_architecture_names_is_there():
+def test_every_file_named_in_the_architecture_exists():
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
 
     named = set(re.findall(r"`((?:\w+/)?\w+\.py)`", text))
@@ -70,22 +70,22 @@ def test_the_page_of_a_view_shows_reports_of_that_view(page):
 
 
 @pytest.mark.tensorflow
-def test_the_examples_are_what_the_program_gives():
+def test_the_examples_are_what_the_program_prints():
     pytest.importorskip("tensorflow")
     shown = dict(example for page in VIEW_PAGES for example in examples(page))
 
-    made = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, MAKE_EXAMPLES, "--print", *shown],
         capture_output=True,
         check=True,
         text=True,
     )
 
-    for line, (names, text) in json.loads(made.stdout.splitlines()[-1]).items():
-        there, anew = nbprof.parse_text(shown[line]).frame, nbprof.parse_text(text).frame
+    for line, (names, text) in json.loads(printed.stdout.splitlines()[-1]).items():
+        there, again = nbprof.parse_text(shown[line]).frame, nbprof.parse_text(text).frame
         assert shown[line].splitlines()[0] == text.splitlines()[0]
-        assert list(there.columns) == list(anew.columns)
-        # Which rows a threshold of time hides is another each time.
+        assert list(there.columns) == list(again.columns)
+        # The rows that a minimum time hides differ from run to run.
         assert set(there["name"]) <= set(names), line
 
 
@@ -115,7 +115,7 @@ def run_page(shell, name):
         shell.run_cell(cell).raise_error()
 
 
-def test_the_code_for_those_who_come_from_tfprof_runs(shell, tmp_path, capsys):
+def test_the_code_for_tfprof_users_runs(shell, tmp_path, capsys):
     run_page(shell, "coming-from-tfprof.md")
 
     assert (tmp_path / "op.txt").read_text(encoding="utf-8").count("Profile:") == 1
@@ -124,7 +124,7 @@ def test_the_code_for_those_who_come_from_tfprof_runs(shell, tmp_path, capsys):
 
 
 @pytest.mark.tensorflow
-def test_the_code_for_those_who_come_from_the_v1_profiler_runs(shell, tmp_path, capsys):
+def test_the_code_for_users_of_the_v1_profiler_runs(shell, tmp_path, capsys):
     pytest.importorskip("tensorflow")
 
     run_page(shell, "coming-from-v1-profiler.md")
@@ -134,7 +134,7 @@ def test_the_code_for_those_who_come_from_the_v1_profiler_runs(shell, tmp_path, 
 
 
 @pytest.mark.tensorflow
-def test_the_tables_have_every_method_of_the_builder():
+def test_the_page_for_v1_users_has_every_method_of_the_builder():
     tf = pytest.importorskip("tensorflow")
     text = (DOCS / "coming-from-v1-profiler.md").read_text(encoding="utf-8")
 
@@ -143,26 +143,26 @@ def test_the_tables_have_every_method_of_the_builder():
     assert all(f'preset="{name}"' in text for name in PRESETS)
 
 
-def test_what_reports_are_said_to_say_they_can_say():
+def test_sentences_quoted_on_the_page_about_empty_columns_are_in_the_code():
     text = (DOCS / "why-is-this-empty.md").read_text(encoding="utf-8")
     code = "".join(file.read_text(encoding="utf-8") for file in (TOP / "nbprof").rglob("*.py"))
     code = re.sub(r'"\s*\n\s*f?"', "", code)  # texts that go over several lines
 
     first_table = re.search(r"## The whole report.*?\n\n(.*?)\n\n", text, re.S)[1]
-    said = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\|([^|]+)\|", first_table, re.M)))
-    said += re.findall(r"(?:note:?|error:) `([^`]+)`", text)
-    parts = [part.strip() for words in said for part in re.split("…| N$", words) if part.strip()]
+    quoted = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\|([^|]+)\|", first_table, re.M)))
+    quoted += re.findall(r"(?:note:?|error:) `([^`]+)`", text)
+    parts = [part.strip() for words in quoted for part in re.split("…| N$", words) if part.strip()]
     assert len(parts) > 15
     assert [part for part in parts if part not in code] == []
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
-def test_pictures_that_are_drawn_for_a_page_are_there_and_small(page):
+def test_pictures_drawn_for_a_page_exist_and_are_small(page):
     for _, file in runpy.run_path(str(MAKE_EXAMPLES))["pictures"](page):
         assert 0 < file.stat().st_size < 60_000
 
 
-def test_every_picture_on_a_page_is_one_that_something_makes(monkeypatch):
+def test_every_picture_on_a_page_is_made_by_a_script(monkeypatch):
     monkeypatch.syspath_prepend(TOP / "tests" / "notebook")
     taken = importlib.import_module("support.pictures").IN_DOCS
     pages = [TOP / "README.md", *DOCS.rglob("*.md")]

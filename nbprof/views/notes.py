@@ -21,7 +21,7 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
     selected = {column.name for column in columns}
     notes = profile.notes
     if not profile.recording.has_definitions:
-        missing = [VIEWS[view].not_in_traces, "parameters" if "params" in selected else ""]
+        missing = [VIEWS[view].not_in_traces, *(column.not_in_traces for column in columns)]
         notes += tuple(NO_DEFINITIONS.format(what) for what in missing if what)
     if "tensor_value" in selected and not len(profile.values):
         notes += ("no values of tensors: give load_tfprof a checkpoint to see them",)
@@ -29,9 +29,10 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
         return notes
     if "float_ops" in selected:
         notes += _uncounted(_by_type(profile, "float_ops"))
-    for metric in ("float_ops", "output_bytes"):
-        if metric in selected:
-            notes += _unknown(_by_type(profile, metric), metric)
+    # By name, so that float_ops come first, right after the note on ops that have none.
+    for column in sorted(columns, key=lambda column: column.name):
+        if column.from_shapes:
+            notes += _unknown(_by_type(profile, column.name), column.name)
     return notes
 
 

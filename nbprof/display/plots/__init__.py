@@ -6,12 +6,17 @@ scaled. matplotlib is imported by the files of this folder, and those only when 
 plotted.
 """
 
+from typing import TYPE_CHECKING
+
+from nbprof.units import BYTES
+
+if TYPE_CHECKING:
+    from nbprof.columns import Column
+
 NOTHING_RAN = ("op ran", "op run is", "nothing ran", "no rows", "unprofiled", "no trace")
 """Words of the notes that explain why a cell or a view has no rows at all."""
 MEMORY = ("memory", "allocat")
 """Words of the notes about memory."""
-COLUMN_WORDS = {"params": ("parameters",), "float_ops": ("float_ops",)}
-"""Words of the notes about other columns."""
 
 
 def because(what: str, notes: tuple[str, ...], about: tuple[str, ...] = ()) -> str:
@@ -21,6 +26,6 @@ def because(what: str, notes: tuple[str, ...], about: tuple[str, ...] = ()) -> s
     return f"{what}: {'; '.join(found)}." if found else f"{what}."
 
 
-def words_about(metric: str) -> tuple[str, ...]:
-    """Return the words by which a note about a metric is found."""
-    return MEMORY if metric.endswith("bytes") else COLUMN_WORDS.get(metric, ())
+def words_about(column: "Column") -> tuple[str, ...]:
+    """Return the words by which a note about a column is found."""
+    return MEMORY if column.unit is BYTES else (column.title.removeprefix("# "),)

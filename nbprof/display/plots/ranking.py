@@ -48,7 +48,7 @@ def rank(view: "View", column: str | None, top: int) -> Ranking:
     known = ~np.isnan(values)
     if not known.any():
         what = f"{name} was not recorded, so there is no plot"
-        raise NbprofError(because(what, view.notes, words_about(name.removeprefix(TOTAL))))
+        raise NbprofError(because(what, view.notes, words_about(described)))
     order = np.argsort(np.where(known, -values, np.inf), kind="stable")
     worth_it = int(max((values[known] > 0).sum(), min(1, known.sum())))
     chosen = order[: min(top, worth_it)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbprof.views.printed.legend import Heading
 
 HEADLINE = "read from a printed report: numbers are as exact as they were printed"
-"""What stands in place of the profile's headline."""
+"""The headline of every parsed report."""
 
 Row = dict[str, Any]
 
