@@ -39,7 +39,7 @@ def load_ipython_extension(shell: "InteractiveShell") -> None:
 
 
 def unload_ipython_extension(shell: "InteractiveShell") -> None:
-    """Put back what was there before (`%unload_ext nbprof`)."""
+    """Restore what the magics replaced (`%unload_ext nbprof`)."""
     from nbprof.magics.registration import unload
 
     unload(shell)

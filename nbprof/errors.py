@@ -2,4 +2,4 @@
 
 
 class NbprofError(Exception):
-    """A sentence for the user: what was wrong, where, and what to do."""
+    """A sentence for the user: what is wrong, where, and what to do."""

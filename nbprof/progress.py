@@ -1,11 +1,11 @@
-"""A progress bar for work over one second: on stderr, or in the notebook; none for quick work.
+"""Show a progress bar, on stderr or in the notebook, for work that takes over a second.
 
     with progress("reading vm.xplane.pb", size, "B") as done:
         for part in parts:
             ...
             done(len(part))
 
-The bar goes away when the work is done, failed or was interrupted.
+The bar disappears when the work is done, fails or is interrupted.
 """
 
 import sys
@@ -15,19 +15,19 @@ from contextlib import contextmanager
 from typing import Any
 
 AFTER_SECONDS = 1.0
-"""How long work may take before it shows a bar."""
+"""Seconds before a bar is shown."""
 
 Done = Callable[[int], object]
-"""Says that so many more units are done."""
+"""Reports how many more units of work are done."""
 
 
 def no_matter(_count: int) -> None:
-    """Be told how much is done, and show nothing."""
+    """Ignore progress."""
 
 
 @contextmanager
 def progress(what: str, total: int | None, unit: str = "") -> Iterator[Done]:
-    """Show how much of `total` is done, once the work has taken a second; None: nobody knows it."""
+    """Show how much of `total` is done, once the work has taken a second; None if unknown."""
     bar = _Bar(what, total, unit)
     try:
         yield bar.done
@@ -36,7 +36,7 @@ def progress(what: str, total: int | None, unit: str = "") -> Iterator[Done]:
 
 
 class _Bar:
-    """A bar that is made when it is due; tqdm is not imported before."""
+    """A bar that is created, and tqdm imported, only when it is due."""
 
     def __init__(self, what: str, total: int | None, unit: str) -> None:
         self._what, self._total, self._unit = what, total, unit
@@ -61,7 +61,7 @@ class _Bar:
 
 
 def _is_watched() -> bool:
-    """Tell whether somebody sees stderr: a terminal or a notebook, not a file."""
+    """Return whether stderr is visible: a terminal or a notebook, not a file."""
     return _in_notebook() or bool(getattr(sys.stderr, "isatty", bool)())
 
 
@@ -72,7 +72,7 @@ def _in_notebook() -> bool:
 
 
 def _tqdm(what: str, total: int | None, unit: str, count: int) -> Any:
-    """Make the bar: of plain text, which every front end shows, as stderr of a notebook too."""
+    """Create a bar of plain text, which every front end shows."""
     from tqdm import tqdm
 
     return tqdm(

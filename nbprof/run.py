@@ -1,4 +1,4 @@
-"""Profile a stretch of code: capture, then ingest. The magic and plain Python come in here."""
+"""Profile a stretch of code: capture it, then ingest the capture."""
 
 import math
 import sys
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from nbprof._profile import Profile
-    from nbprof.capture.capture import Capture
     from nbprof.capture.recorder import Recorder
     from nbprof.memory.meter import Measurement
 
 _last: "Profile | None" = None
+"""What `last` returns."""
 
 
 class ProfiledRun(AbstractContextManager["ProfiledRun"]):
-    """`with nbprof.profile() as run:`; afterwards `run.profile` is what the block did.
+    """`with nbprof.profile() as run:`; afterwards `run.profile` holds what the block did.
 
-    `light` records less, at less cost; `limit` is after how many seconds tracing ends while the
-    block runs on.
+    `light` records less, at less cost. `limit` is the time in seconds after which tracing ends
+    while the block runs on; the default is 60.
 
-    An exception leaves the block as it would without; the profile then shows what ran before it.
+    Exceptions leave the block as usual; the profile then shows what ran before.
     """
 
     def __init__(
-        self, what: str = "a with block", light: bool = False, limit: float | None = None
+        self, what: str = "a with block", *, light: bool = False, limit: float | None = None
     ) -> None:
         self._what = what
         self._light = light
@@ -40,14 +40,12 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._memory: Measurement | None = None
 
     def __enter__(self) -> "ProfiledRun":
-        from nbprof.capture.interrupts import held_back
         from nbprof.capture.recorder import DEFAULT_LIMIT, Recorder
 
         limit = DEFAULT_LIMIT if self._limit is None else self._limit
-        recorder = Recorder(self._what, _cell_names(), self._light, limit)
+        recorder = Recorder(self._what, cells=_cell_names(), light=self._light, limit=limit)
         try:
-            with held_back():
-                recorder.start()
+            recorder.start()
             self._recorder = recorder
             from nbprof.memory.meter import Measurement
 
@@ -59,7 +57,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
 
     @property
     def started(self) -> bool:
-        """Tell whether recording has begun and not ended."""
+        """Whether recording has begun and not ended."""
         return self._recorder is not None and self._recorder.active
 
     def __exit__(
@@ -78,14 +76,14 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
                 raise
             warnings.warn(f"nbprof could not profile this block: {fault}", stacklevel=2)
         finally:
-            recorder.abandon()  # an interrupt may have come before it was stopped
+            recorder.abandon()  # an interrupt may have prevented stop()
 
     def _finish(self, recorder: "Recorder") -> None:
         global _last
         memory = self._memory
         if memory is not None:
             memory.__exit__(None, None, None)
-        capture = _stopped(recorder)  # before the import, which is not the block's time
+        capture = recorder.stop()  # first, because the import is not the block's time
         from nbprof import ingest
 
         profile = ingest.read(capture)
@@ -94,20 +92,20 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._profile = _last = profile
 
     def mark_line(self, number: int) -> None:
-        """Note that a statement of the cell begins."""
+        """Note that the statement on this line of the cell begins."""
         if self._memory is not None:
             self._memory.mark(number)
 
     @property
     def profile(self) -> "Profile":
-        """What the block did; there once the block has ended."""
+        """The profile of the block, once it has ended."""
         if self._profile is None:
             raise NbprofError("there is no profile yet: the profiled block has not ended.")
         return self._profile
 
 
 def _with_memory(profile: "Profile", memory: "Measurement", later_ns: int) -> "Profile":
-    """Add what was measured of the process, which began so much later than the profile's clock."""
+    """Add the process's memory, whose measurement began `later_ns` after the profile's clock."""
     run = memory.run
     recording = replace(
         profile.recording,
@@ -120,16 +118,8 @@ def _with_memory(profile: "Profile", memory: "Measurement", later_ns: int) -> "P
     return profile.with_values(recording=recording, samples=samples, statements=statements)
 
 
-def _stopped(recorder: "Recorder") -> "Capture":
-    """Stop recording, to the end, whenever an interrupt comes."""
-    from nbprof.capture.interrupts import held_back
-
-    with held_back():
-        return recorder.stop()
-
-
 def _cell_names() -> dict[str, str]:
-    """Give the names of the notebook's cells by their files, if this is a notebook."""
+    """Return the names of the notebook's cells by file name; empty outside IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is None:
@@ -140,5 +130,5 @@ def _cell_names() -> dict[str, str]:
 
 
 def last() -> "Profile | None":
-    """Give the Profile of the last profiled cell or block, or None."""
+    """Return the Profile of the last profiled cell or block, or None."""
     return _last

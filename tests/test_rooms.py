@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "_profile": {"lazy_tables", "views", "views.view", "export", "memory.result"},
     "lazy_tables": set(),
     "run": {
-        *("capture.recorder", "capture.interrupts", "capture.capture"),
+        "capture.recorder",
         *("ingest", "_profile", "magics.cell", "memory.meter"),
     },
     "files": {"files", "ingest", "views.collapse", "_profile"},

@@ -1,1 +1,1 @@
-"""Capture: record what TensorFlow does in this process. The only room that imports TensorFlow."""
+"""Record what TensorFlow does in this process; nothing else in nbprof imports TensorFlow."""

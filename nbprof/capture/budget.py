@@ -1,7 +1,7 @@
-"""A bound on what is recorded: seconds and, roughly, events.
+"""Limit what is recorded, in seconds and roughly in events.
 
 An eager loop makes 160,000 events a second, and TensorFlow needs microseconds and hundreds of bytes
-for each when the trace ends. A thread looks four times a second whether the bound is reached.
+for each when the trace ends. A thread checks the limits four times a second.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,11 +12,12 @@ from nbprof.capture.compat import definitions
 MAX_EVENTS = 2_000_000
 EVENTS_PER_EAGER_OP = 12
 EVENTS_PER_NODE = 5
-LOOK_EVERY = 0.25
+CHECK_EVERY = 0.25
+"""Seconds between checks."""
 
 
 class Budget:
-    """Calls `exhausted(why)` once, on a thread of its own, unless it is closed before."""
+    """Calls `exhausted(why)` once, on its own thread, unless it is closed before."""
 
     def __init__(
         self, seconds: float, counts: Mapping[str | bytes, int], exhausted: Callable[[str], None]
@@ -37,8 +38,8 @@ class Budget:
 
     def _watch(self) -> None:
         waited = 0.0
-        while not self._closed.wait(min(LOOK_EVERY, self._seconds - waited)):
-            waited += LOOK_EVERY
+        while not self._closed.wait(min(CHECK_EVERY, self._seconds - waited)):
+            waited += CHECK_EVERY
             if waited >= self._seconds:
                 return self._exhausted(f"-limit {self._seconds:g}")
             if estimate(dict(self._counts)) >= MAX_EVENTS:
@@ -47,11 +48,11 @@ class Budget:
 
 
 def estimate(counts: Mapping[str | bytes, int]) -> int:
-    """Guess how many events calls of ops and functions have made; loops count once."""
+    """Estimate how many events these calls of ops and functions made; loops count once."""
     return sum(count * _events_of(op) for op, count in counts.items())
 
 
 def _events_of(op: str | bytes) -> int:
-    name = op.decode() if isinstance(op, bytes) else op  # TensorFlow hands over both
+    name = op.decode() if isinstance(op, bytes) else op  # TensorFlow passes both
     is_function = name.startswith("__")
     return EVENTS_PER_NODE * definitions.function_size(name) if is_function else EVENTS_PER_EAGER_OP

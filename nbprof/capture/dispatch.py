@@ -1,16 +1,18 @@
-"""What Python handed to TensorFlow during a cell: when, from which lines, on which shapes.
+"""Record the calls from Python into TensorFlow: when, from which lines, on which shapes.
 
-The trace of an eager op knows neither its Python line nor its input shapes. The functions through
-which Python reaches the runtime are wrapped during the cell, at some ten microseconds a call; none
-of the wrappers is on the stack when TensorFlow raises an error of the user's.
+The trace of an eager op knows neither its Python line nor its input shapes. So the functions
+through which Python reaches the runtime are wrapped during the cell, at about 10 µs a call. The
+wrappers are hidden from tracebacks.
 """
 
+import inspect
 import sys
 import threading
 import time
 from array import array
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 from weakref import ref
@@ -19,31 +21,44 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
-from nbprof.capture.compat import hooks, keras_frames, tensor_shapes
+from nbprof.capture.compat import hooks, tensor_shapes
 from nbprof.capture.model_objects import CalledLayer
 
 FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy")) | sys.stdlib_module_names
 """Packages whose frames are not the user's."""
 
-LAYER_CALL = "call of a Keras layer"
-PARTS = (OPTIMIZER, METRICS, LOSS, BACKWARD)
-LAYER, PART = -1, -2
-"""Instead of a code object: what follows is the number of a layer, or of one of PARTS."""
+RUNNERS = frozenset(("nbprof", "IPython"))
+"""Packages that run the user's code; a stack ends where they begin."""
 
-BOTTOM = frozenset(("nbprof", "IPython"))
-"""Packages that run the user's code: the stack ends where they begin."""
+LAYER_CALL = "call of a Keras layer"
+"""What a frame is, besides a part or a package."""
+PARTS = (OPTIMIZER, METRICS, LOSS, BACKWARD)
+PART_OF_MODULE = {
+    "keras.src.optimizers": OPTIMIZER,
+    "tensorflow.python.training.optimizer": OPTIMIZER,
+    "keras.src.metrics": METRICS,
+    "keras.src.losses": LOSS,
+    "tensorflow.python.eager.backprop": BACKWARD,
+}
+"""The part of the work that modules do, by the beginning of their names."""
+
+LAYER, PART = -1, -2
+"""Keys in a site that take the place of a code object; a layer's or a part's number follows."""
+
+COLUMNS = 8
+"""Numbers recorded for each call."""
 
 
 class DispatchWatch:
-    """Records the calls of a cell while `watched()`; `log()` gives what it saw."""
+    """Records the calls of a cell while `watched()`; `log()` returns them."""
 
     def __init__(self) -> None:
         self.counts: dict[str | bytes, int] = {}
-        """How often each op or function was called so far."""
-        # Start, end, thread, site, shapes, shapes and bytes given of each call, and when all that
-        # was found out, flat: objects would set off the collector.
+        """How often each op or function has been called."""
+        # For each call: start, end, thread, site, input shapes, output shape, output bytes, and
+        # the time when all that was found out. Flat, because objects would trigger the collector.
         self._calls = array("q")
-        # Keyed by id, for Python computes the hash of a code object anew each time, and slowly.
+        # Keyed by id, because hashing a code object is slow.
         self._codes: dict[int, tuple[CodeType, str]] = {}
         self._sites: dict[tuple[int, ...], int] = {}
         self._shapes: dict[tuple[Any, ...], int] = {}
@@ -51,29 +66,36 @@ class DispatchWatch:
         """The Keras layers that were called."""
         self._layer_number: dict[int, int] = {}
         self.read: dict[int, ref[Any]] = {}
-        """The handles of the variables that were read, by their ids."""
+        """The handles of the variables that were read, by id."""
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
         return hooks.replaced_dispatchers(self._recorded)
 
     def log(self) -> DispatchLog:
-        """Give the calls as a value."""
+        """Return the calls."""
         start_ns, end_ns, thread, site, shape, output_shape, output_bytes, _ = self._columns()
-        sites = tuple(map(self._stack, self._sites))
-        inside = tuple(map(_inside, self._sites))
-        shapes = tuple(self._shapes)
-        called = sites, start_ns, end_ns, thread, site
-        return DispatchLog(*called, shapes, shape, output_shape, output_bytes, inside)
+        return DispatchLog(
+            sites=tuple(map(self._stack, self._sites)),
+            start_ns=start_ns,
+            end_ns=end_ns,
+            thread=thread,
+            site=site,
+            shapes=tuple(self._shapes),
+            shape=shape,
+            output_shape=output_shape,
+            output_bytes=output_bytes,
+            inside=tuple(map(_inside, self._sites)),
+        )
 
     @property
     def cost_ns(self) -> int:
-        """How long the calls took longer because they were watched, nearly."""
-        _, end_ns, *_, found_out = self._columns()
-        return int((found_out - end_ns).sum())
+        """Roughly how many ns the calls took longer because they were watched."""
+        _, end_ns, *_, recorded_ns = self._columns()
+        return int((recorded_ns - end_ns).sum())
 
     def _columns(self) -> npt.NDArray[np.int64]:
-        return np.array(self._calls, dtype=np.int64).reshape(-1, 8).T
+        return np.array(self._calls, dtype=np.int64).reshape(-1, COLUMNS).T
 
     def _stack(self, site: tuple[int, ...]) -> Stack:
         frames = []
@@ -84,7 +106,7 @@ class DispatchWatch:
         return tuple(reversed(frames))
 
     def _recorded(self, dispatch: Callable[..., Any], op_place: int | None) -> Any:
-        """Wrap one of TensorFlow's dispatch functions; `op_place` is where it is told the op."""
+        """Wrap one of TensorFlow's dispatch functions; `op_place` is the argument with the op."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
         shapes, shapes_of = self._shapes, tensor_shapes.input_shapes
@@ -97,22 +119,22 @@ class DispatchWatch:
             counts[op] = counts.get(op, 0) + 1
             if op == "ReadVariableOp" and id(handle := arguments[3]) not in read:
                 read[id(handle)] = ref(handle)
-            given = None
+            result = None
             start = clock()
             try:
-                given = dispatch(*arguments)
-                return given
+                result = dispatch(*arguments)
+                return result
             finally:
                 end = clock()
                 shape = shapes.setdefault(shapes_of(arguments, op_place), len(shapes))
-                output = shapes.setdefault(shape_of(given), len(shapes))
+                output = shapes.setdefault(shape_of(result), len(shapes))
                 site = self._site(frame(1))
-                calls.extend((start, end, thread(), site, shape, output, size_of(given), clock()))
+                calls.extend((start, end, thread(), site, shape, output, size_of(result), clock()))
 
         return record
 
     def _site(self, frame: FrameType | None) -> int:
-        """Number the place a call comes from: its frames without those of frameworks."""
+        """Number the place a call comes from: its frames, without those of frameworks."""
         site: list[int] = []
         while frame is not None:
             code = frame.f_code
@@ -121,7 +143,7 @@ class DispatchWatch:
             if known is None:
                 module = str(frame.f_globals.get("__name__", ""))
                 known = self._codes[key] = (code, _kind_of(code, module))
-            if known[1] in BOTTOM:
+            if known[1] in RUNNERS:
                 break
             if known[1] == LAYER_CALL:
                 site += (LAYER, self._layer(frame.f_locals.get("self")))
@@ -133,7 +155,7 @@ class DispatchWatch:
         return self._sites.setdefault(tuple(site), len(self._sites))
 
     def _layer(self, layer: Any) -> int:
-        """Number a layer; one that took the place of a dead one in memory is another."""
+        """Number a layer; one at the address of a dead one gets a new number."""
         number = self._layer_number.get(id(layer))
         if number is None or self.layers[number].alive() is not layer:
             number = self._layer_number[id(layer)] = len(self.layers)
@@ -142,21 +164,30 @@ class DispatchWatch:
 
 
 def _kind_of(code: CodeType, module: str) -> str:
-    """Say what a frame of this code stands for: a part of the work, else its package."""
-    if keras_frames.is_layer_call(code):
+    """Return what a frame of this code is: LAYER_CALL, one of PARTS, or its top-level package."""
+    keras = sys.modules.get("keras")
+    if hasattr(keras, "layers") and code is _layer_call(keras):
         return LAYER_CALL
-    return keras_frames.part_of_module(module) or module.partition(".")[0]
+    parts = (part for prefix, part in PART_OF_MODULE.items() if module.startswith(prefix))
+    return next(parts, "") or module.partition(".")[0]
+
+
+@cache
+def _layer_call(keras: Any) -> CodeType | None:
+    """Return the code of the method through which every Keras layer is called."""
+    # The class holds a wrapper, whose code many methods share.
+    return getattr(inspect.unwrap(keras.layers.Layer.__call__), "__code__", None)
 
 
 def _inside(site: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
-    """Give the layers that a site was called in, the outermost first, and the innermost part."""
+    """Return the layers around a site, outermost first, and the innermost part."""
     pairs = list(zip(site[::2], site[1::2], strict=True))
     part = next((PARTS[number] for key, number in pairs if key == PART), "")
     return tuple(number for key, number in pairs if key == LAYER)[::-1], part
 
 
 def _line(code: CodeType, instruction: int) -> int:
-    """Find the line of an instruction; asking each frame for it would be slow."""
+    """Find the line of an instruction; `frame.f_lineno` for every frame would be slow."""
     for start, end, line in code.co_lines():
         if start <= instruction < end and line is not None:
             return line

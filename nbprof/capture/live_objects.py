@@ -1,8 +1,8 @@
-"""The objects of TensorFlow and Keras that are alive in this process.
+"""Find the TensorFlow and Keras objects that are alive in this process.
 
-They are looked for among all that the garbage collector tracks: hundreds of thousands, which
-takes as long as reading the trace of a short cell. So what was found is remembered, weakly: it does
-for cells that run no function, read no variable and call no layer that was not among it.
+Searching the hundreds of thousands of objects that the garbage collector tracks takes as long as
+reading the trace of a short cell. So the result is remembered, through weak references, and reused
+for cells whose functions, variables and layers are all in it.
 """
 
 import gc
@@ -15,7 +15,7 @@ from weakref import ref
 
 
 class Alive:
-    """Objects of interest, each list in the order of the collector."""
+    """The live objects of each kind, in the collector's order."""
 
     def __init__(self, things: Iterable[Any]) -> None:
         kinds = _kinds()
@@ -29,20 +29,20 @@ class Alive:
         self.metrics = found["metrics"]
 
     def has(self, functions: set[str], handles: Iterable[Any], layers: Iterable[Any]) -> bool:
-        """Tell whether all of these are among them."""
+        """Return whether all of these are among them."""
         names = {function.name.decode() for function in self.functions}
         known = {id(variable._handle) for variable in self.variables}
         known |= set(map(id, self.layers))
-        return functions <= names and all(id(one) in known for one in (*handles, *layers))
+        return functions <= names and all(id(thing) in known for thing in (*handles, *layers))
 
 
 @dataclass
 class _Memory:
-    """What was found the last time."""
+    """The result of the last search."""
 
     things: list["ref[Any]"] = field(default_factory=list)
     missing: set[str] = field(default_factory=set)
-    """Functions that were asked for, and are no objects."""
+    """Names of functions for which no object was found."""
 
 
 _memory = _Memory()
@@ -51,23 +51,24 @@ _memory = _Memory()
 def find_alive(
     functions: Collection[str], handles: Collection[Any], layers: Collection[Any]
 ) -> Alive:
-    """Find what is alive: all there was at some moment when these were there already."""
-    asked = {name for name in functions if name.startswith("__")}  # the others are no functions
-    remembered = Alive(thing for one in _memory.things if (thing := one()) is not None)
-    if remembered.has(asked - _memory.missing, handles, layers):
+    """Return the live objects, among them those behind these functions, handles and layers."""
+    needed = {name for name in functions if name.startswith("__")}  # other names are ops
+    remembered = Alive(thing for weak in _memory.things if (thing := weak()) is not None)
+    if remembered.has(needed - _memory.missing, handles, layers):
         return remembered
-    # Asking the type, not isinstance: that would call into proxies and lazy modules. No line of
-    # Python per object: there are hundreds of thousands.
+    # By type(), because isinstance would call into proxies and lazy modules; in C, because no line
+    # of Python should run for each of hundreds of thousands of objects.
     wanted = set().union(*_kinds().values())
     everything = gc.get_objects()
     found = list(compress(everything, map(wanted.__contains__, map(type, everything))))
     alive = Alive(found)
     _memory.things = list(map(ref, found))
-    _memory.missing = asked - {function.name.decode() for function in alive.functions}
+    _memory.missing = needed - {function.name.decode() for function in alive.functions}
     return alive
 
 
 def _kinds() -> dict[str, set[type]]:
+    """Return the types of each kind of object."""
     from tensorflow.python.eager.polymorphic_function.atomic_function import AtomicFunction
     from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
@@ -82,6 +83,7 @@ def _kinds() -> dict[str, set[type]]:
 
 
 def _keras_classes() -> tuple[type | None, ...]:
+    """Return Layer, Optimizer and Metric, or None for each if Keras is not imported."""
     keras: Any = sys.modules.get("keras")
     if not hasattr(keras, "metrics"):
         return None, None, None
@@ -92,8 +94,8 @@ def _with_subclasses(root: type | None) -> set[type]:
     found: set[type] = set()
     waiting = [] if root is None else [root]
     while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found.add(one)
-            waiting += one.__subclasses__()
+        kind = waiting.pop()
+        if kind not in found:
+            found.add(kind)
+            waiting += kind.__subclasses__()
     return found

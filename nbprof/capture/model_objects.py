@@ -1,7 +1,7 @@
-"""The Python objects behind what ran: variables, the functions that hold them, Keras layers.
+"""Find the Python objects behind what ran: variables, the functions that hold them, Keras layers.
 
-TensorFlow's trace knows names only. The objects are looked for after the cell; like `compat`, this
-file knows private parts of TensorFlow and Keras.
+TensorFlow's trace knows only names, so the objects are searched for after the cell. Like `compat`,
+this file uses private parts of TensorFlow and Keras.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CalledLayer:
-    """A layer that was called eagerly, and may be gone by now."""
+    """A layer that was called eagerly and may be gone by now."""
 
     alive: "ref[Any]"
     name: str
@@ -29,42 +29,63 @@ def find_model(
     read: Mapping[int, "ref[Any]"],
     called: Iterable["CalledLayer"],
 ) -> Model:
-    """Find the variables that these functions hold, or that were `read` eagerly, and all layers.
+    """Find the variables that these functions hold or that were `read` eagerly, and all layers.
 
     `called` are the layers that were called eagerly; they come first, in their order.
     """
-    first = [layer.alive() or layer for layer in called]
-    handles = [handle for one in read.values() if (handle := one()) is not None]
-    there = [layer for layer in first if not isinstance(layer, CalledLayer)]
-    alive = find_alive(functions, handles, there)
-    layers = list(dict.fromkeys([*first, *alive.layers]))
+    called_layers = [layer.alive() or layer for layer in called]
+    living = [layer for layer in called_layers if not isinstance(layer, CalledLayer)]
+    handles = [handle for weak in read.values() if (handle := weak()) is not None]
+    alive = find_alive(functions, handles, living)
+    layers = list(dict.fromkeys([*called_layers, *alive.layers]))
     variables = _Variables(alive, layers)
+    arguments = _find_arguments(functions, alive, variables)
+    used = [number for numbers in arguments.values() for number in numbers.values()]
+    used += variables.behind(handles)
+    described = _describe_layers(layers, variables)
+    return Model(
+        variables=tuple(variables.described),  # complete only after the layers are described
+        layers=described,
+        used=tuple(set(used)),
+        arguments=arguments,
+        signatures=_find_signatures(alive),
+    )
+
+
+def _find_arguments(
+    functions: Collection[str], alive: Alive, variables: "_Variables"
+) -> dict[str, dict[str, int]]:
+    """Return which arguments of the functions are which variables."""
     arguments = {}
     for function in alive.functions:
         name = function.name.decode()
         graph = function._cached_graph
         if name in functions and graph is not None:
             arguments[name] = variables.arguments(function.cached_definition, graph)
-    used = [number for held in arguments.values() for number in held.values()]
-    used += variables.behind(handles)
-    signatures = {
+    return arguments
+
+
+def _describe_layers(layers: list[Any], variables: "_Variables") -> tuple[Layer, ...]:
+    number = {layer: place for place, layer in enumerate(layers)}
+    return tuple(
+        Layer(
+            name=str(layer.name),
+            kind=layer.kind if isinstance(layer, CalledLayer) else type(layer).__name__,
+            sublayers=tuple(number[below] for below in _sublayers(layer) if below in number),
+            weights=variables.of(_weights(layer)),
+            states=variables.of(_states(layer)),
+        )
+        for layer in layers
+    )
+
+
+def _find_signatures(alive: Alive) -> dict[str, dict[str, str]]:
+    """Return the types that functions were traced for, by function and parameter."""
+    return {
         function.name.decode(): _signature(function.function_type)
         for function in alive.functions
         if function.name.startswith(b"__inference_")
     }
-    number = {layer: place for place, layer in enumerate(layers)}
-    described = tuple(
-        Layer(
-            str(layer.name),
-            layer.kind if isinstance(layer, CalledLayer) else type(layer).__name__,
-            tuple(number[below] for below in _sublayers(layer) if below in number),
-            variables.of(_weights(layer)),
-            variables.of(_states(layer)),
-        )
-        for layer in layers
-    )
-    described_variables = tuple(variables.described)
-    return Model(described_variables, described, tuple(set(used)), arguments, signatures)
 
 
 def _signature(function_type: Any) -> dict[str, str]:
@@ -76,7 +97,7 @@ def _signature(function_type: Any) -> dict[str, str]:
 
 
 def _spell(kind: Any) -> str:
-    """Write a type as a person would: `float32[32, 8]`, `3`."""
+    """Write a type as a reader expects it: `float32[32, 8]`, `3`."""
     if hasattr(kind, "dtype") and hasattr(kind, "shape"):
         dims = "?" if kind.shape.rank is None else str(kind.shape.as_list())
         return f"{kind.dtype.name}{dims}".replace("None", "?")
@@ -94,17 +115,17 @@ def _weights(layer: Any) -> list[Any]:
 
 
 def _states(layer: Any) -> list[Any]:
-    """Give the states of the random generators of a layer: variables, but no parameters."""
+    """Return the states of a layer's random generators, which are variables but not parameters."""
     return [generator.state for generator in getattr(layer, "_seed_generators", ())]
 
 
 class _Variables:
-    """Numbers the variables that matter; a Keras variable and what it wraps are one."""
+    """Numbers variables; a Keras variable and the TensorFlow variables it wraps are one."""
 
     def __init__(self, alive: Alive, layers: Iterable[Any]) -> None:
         self.described: list[Variable] = []
         self._number: dict[int, int] = {}
-        self._of_handle = {id(variable._handle): variable for variable in alive.variables}
+        self._variable_of_handle = {id(variable._handle): variable for variable in alive.variables}
         self._keras: dict[int, tuple[Any, str]] = {}
         for layer in layers:
             self._own(_weights(layer), "")
@@ -115,6 +136,7 @@ class _Variables:
             self._own(metric.variables, METRICS)
 
     def _own(self, variables: Iterable[Any], role: str) -> None:
+        """Remember which Keras variable each TensorFlow variable belongs to, and its role."""
         for variable in variables:
             for part in _parts(variable):
                 self._keras.setdefault(id(part), (variable, role))
@@ -125,21 +147,22 @@ class _Variables:
         return tuple(self._add(part) for (part,) in filter(None, parts))
 
     def arguments(self, definition: Any, graph: Any) -> dict[str, int]:
-        """Tell which arguments of a function are variables."""
+        """Return which arguments of a function are which variables."""
         outside = {id(inside): outside for outside, inside in graph.captures}
-        held = {}
+        found = {}
         for argument, inside in zip(definition.signature.input_arg, graph.inputs, strict=False):
-            variable = self._of_handle.get(id(outside.get(id(inside))))
+            variable = self._variable_of_handle.get(id(outside.get(id(inside))))
             if variable is not None:
-                held[argument.name] = self._add(variable)
-        return held
+                found[argument.name] = self._add(variable)
+        return found
 
     def behind(self, handles: Iterable[Any]) -> list[int]:
-        """Number the variables behind these handles, as far as they are alive."""
-        found = (self._of_handle.get(id(handle)) for handle in handles)
+        """Number the variables behind these handles that are still alive."""
+        found = (self._variable_of_handle.get(id(handle)) for handle in handles)
         return [self._add(variable) for variable in found if variable is not None]
 
     def _add(self, variable: Any) -> int:
+        """Number a TensorFlow variable, describing it the first time."""
         keras, role = self._keras.get(id(variable), (None, ""))
         whole = variable if keras is None else keras
         number = self._number.setdefault(id(whole), len(self.described))
@@ -147,18 +170,18 @@ class _Variables:
             known = variable.shape.is_fully_defined()
             self.described.append(
                 Variable(
-                    keras.path if keras is not None else variable.name.partition(":")[0],
-                    tuple(variable.shape.as_list()) if known else None,
-                    bool(whole.trainable),
-                    role,
-                    int(variable.dtype.size),
+                    name=keras.path if keras is not None else variable.name.partition(":")[0],
+                    dims=tuple(variable.shape.as_list()) if known else None,
+                    trainable=bool(whole.trainable),
+                    role=role,
+                    itemsize=int(variable.dtype.size),
                 )
             )
         return number
 
 
 def _parts(variable: Any) -> list[Any]:
-    """Give the TensorFlow variables that a Keras variable stands for: one on each replica."""
+    """Return the TensorFlow variables behind a Keras variable, one for each replica."""
     value = getattr(variable, "_value", None)
     if value is None:
         return []

@@ -1,9 +1,11 @@
 """Record a stretch of code with TensorFlow's own profiler, and leave nothing switched on."""
 
+import signal
 import tempfile
+import threading
 import time
-from collections.abc import Collection, Mapping
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any
@@ -13,7 +15,6 @@ from nbprof.capture.budget import Budget
 from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture, Model
 from nbprof.capture.compat import definitions, hooks, profiler_session, switches
 from nbprof.capture.dispatch import DispatchWatch
-from nbprof.capture.interrupts import held_back
 from nbprof.capture.model_objects import find_model
 from nbprof.capture.sessions import SessionWatch
 from nbprof.errors import NbprofError
@@ -22,19 +23,20 @@ from nbprof.units import format_seconds
 DEFAULT_LIMIT = 60.0
 """Seconds after which tracing ends while the cell runs on."""
 
+NOTABLE_SHARE = 0.05
+"""Lowest share of the wall time at which the cost of watching calls is noted."""
+NOTABLE_NS = 5_000_000
+"""Lowest cost of watching calls, in ns, that is noted."""
+
 LIGHT = (
-    "-light: memory, shapes and with them float_ops, the lines of eager ops and the variables only "
-    "they read were not recorded, and cheap ops are not counted once they are warm, so run counts "
-    "and times are lower bounds"
+    "-light: not recorded were memory, shapes (and with them float_ops), the lines of eager ops, "
+    "and variables that only eager ops read; cheap ops are not counted once they are warm, so run "
+    "counts and times are lower bounds"
 )
 WATCHED = (
     "{took} of the cell's time went into watching {calls:,} calls into TensorFlow; -light does not "
     "watch them"
 )
-WORTH_TELLING = 0.05
-"""This part of the wall time,"""
-WORTH_TELLING_NS = 5_000_000
-"""where it is longer than this."""
 MEMORY_LOST = (
     "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
 )
@@ -44,8 +46,32 @@ CHEAP_OPS_LOST = (
 )
 
 
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Delay a KeyboardInterrupt until the block or the decorated function has ended.
+
+    Switching TensorFlow's profiler on or off must not stop halfway.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    received: list[tuple[Any, ...]] = []
+    try:
+        signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if received:
+            handler(*received[0])
+
+
 class Recorder:
-    """Records from `start` to `stop`; `stop` gives the Capture, whatever happened between."""
+    """Records from `start` to `stop`, which returns the Capture, whatever happened in between.
+
+    `what` names the code, `cells` maps the files of notebook cells to names such as `In [3]`,
+    `light` records less, and `limit` is the time in seconds after which tracing ends.
+    """
 
     _lock = Lock()
     _active: "Recorder | None" = None
@@ -53,6 +79,7 @@ class Recorder:
     def __init__(
         self,
         what: str,
+        *,
         cells: Mapping[str, str] | None = None,
         light: bool = False,
         limit: float = DEFAULT_LIMIT,
@@ -62,21 +89,24 @@ class Recorder:
         self._light = light
         self._limit = limit
         self._ending = RLock()
+        """Held while the trace is written, so that another thread waits for it."""
         self._notes: list[str] = []
         self._trace: bytes | None = None
         self._session: Any = None
-        self._kept: list[Any] = []
+        self._functions: list[Any] = []
+        """The functions made during the recording, kept alive to be asked for their nodes."""
         self._watch = DispatchWatch()
         self._sessions = SessionWatch()
         self._paused_ns = 0
         self._traced_ns = 0
         self._has_memory = False
         self._only_large = False
-        self._how = "nothing recorded"
+        self._how = "nothing recorded"  # how the code was recorded, for the headline
         self._cleanup = ExitStack()
 
+    @_interrupts_wait()
     def start(self) -> None:
-        """Begin to record; refuse, by name, when a profiler runs already."""
+        """Begin to record; raise NbprofError, naming it, if a profiler is already running."""
         began = time.perf_counter_ns()
         try:
             self._claim()
@@ -84,66 +114,68 @@ class Recorder:
                 self._start_session()
             self._cost_ns = time.perf_counter_ns() - began
             self._clock = time.perf_counter_ns()
-            self._start_ns = time.time_ns()  # second: so no event ends after the wall time
+            self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
         except BaseException:
             self._release()
             raise
 
     @property
     def active(self) -> bool:
-        """Tell whether this recorder is the one at work."""
+        """Whether this recorder is recording."""
         return Recorder._active is self
 
     def _claim(self) -> None:
         with Recorder._lock:
             if Recorder._active is not None:
                 raise NbprofError(
-                    f"nbprof is already profiling {Recorder._active.what}, and profiles do not "
-                    "nest; this code was not run."
+                    f"nbprof is already profiling {Recorder._active.what}, and profiles cannot be "
+                    "nested; this code was not run."
                 )
             Recorder._active = self
 
+    @_interrupts_wait()
     def stop(self) -> Capture:
-        """End the recording and give what it holds; all switches are back afterwards."""
+        """End the recording, restore all switches and return what was recorded."""
         try:
             wall_ns = time.perf_counter_ns() - self._clock - self._paused_ns
             self._end_session()
         finally:
             self._release()
         self._cost_ns += time.perf_counter_ns() - self._clock - wall_ns
-        self._tell_cost(wall_ns)
+        self._note_cost(wall_ns)
         return Capture(
-            self._trace,
-            self.what,
-            self._how,
-            self._start_ns,
-            wall_ns,
-            self._cost_ns,
-            self._function_def,
-            definitions.dataset_functions,
-            tuple(self._notes),
-            self._has_memory,
-            self._only_large,
-            self._function_stacks,
-            self._watch.log(),
-            self._cells,
-            min(self._traced_ns, wall_ns) if self._trace is not None else 0,
-            self._sessions.log(),
-            self._model,
+            trace=self._trace,
+            what=self.what,
+            how=self._how,
+            start_ns=self._start_ns,
+            wall_ns=wall_ns,
+            cost_ns=self._cost_ns,
+            traced_ns=min(self._traced_ns, wall_ns) if self._trace is not None else 0,
+            notes=tuple(self._notes),
+            has_memory=self._has_memory,
+            only_large=self._only_large,
+            cells=self._cells,
+            dispatches=self._watch.log(),
+            sessions=self._sessions.log(),
+            function_def=self._function_def,
+            function_stacks=self._function_stacks,
+            captured_functions=definitions.dataset_functions,
+            model=self._model,
         )
 
-    def _tell_cost(self, wall_ns: int) -> None:
-        """Say what watching eager calls took, where that is a part of the wall time to speak of."""
+    def _note_cost(self, wall_ns: int) -> None:
+        """Note how long watching eager calls took, if that is a notable part of the wall time."""
         watched_ns = self._watch.cost_ns
-        if watched_ns > max(WORTH_TELLING * wall_ns, WORTH_TELLING_NS):
+        if watched_ns > max(NOTABLE_SHARE * wall_ns, NOTABLE_NS):
             calls = sum(self._watch.counts.values())
             self._notes.append(WATCHED.format(calls=calls, took=format_seconds(watched_ns)))
 
     def _import_tensorflow(self) -> bool:
+        """Import TensorFlow before the clock starts, and return whether that worked."""
         if not compat.installed():
             self._notes.append(
                 "TensorFlow is not installed, so the cell ran unprofiled; "
-                "pip install 'nbprof[tensorflow]' brings it"
+                "pip install 'nbprof[tensorflow]' installs it"
             )
             return False
         if not compat.imported():
@@ -164,18 +196,13 @@ class Recorder:
         if running:
             raise NbprofError(_refusal(running))
         try:
-            made = tempfile.TemporaryDirectory(prefix="nbprof-", ignore_cleanup_errors=True)
+            temporary = tempfile.TemporaryDirectory(prefix="nbprof-", ignore_cleanup_errors=True)
         except OSError as error:
             self._notes.append(f"no temporary folder ({error}), so the cell ran unprofiled")
             return
         if not self._light:
-            self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
-            self._only_large = self._has_memory and switches.hides_small_allocations()
-            if self._only_large:
-                self._notes.append(ONLY_LARGE.format("it"))
-            elif not self._has_memory:
-                self._notes.append(MEMORY_LOST)
-        folder = self._cleanup.enter_context(made)
+            self._record_allocations()
+        folder = self._cleanup.enter_context(temporary)
         try:
             self._session = profiler_session.start_session(folder)
         except profiler_session.AlreadyProfilingError as error:
@@ -185,14 +212,22 @@ class Recorder:
         self._cleanup.enter_context(
             hooks.watch_sessions(self._give_way, self._sessions.about_to_run)
         )
-        self._kept = self._cleanup.enter_context(hooks.keep_functions())
+        self._functions = self._cleanup.enter_context(hooks.keep_functions())
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
         profiler_session.mark_thread(CALLING_THREAD)
         self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
 
+    def _record_allocations(self) -> None:
+        self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
+        self._only_large = self._has_memory and switches.hides_small_allocations()
+        if self._only_large:
+            self._notes.append(ONLY_LARGE.format("it"))
+        elif not self._has_memory:
+            self._notes.append(MEMORY_LOST)
+
     def _set_level(self) -> str:
-        """Choose how much the trace records, and say it."""
+        """Choose how much the trace records, and describe it."""
         if self._light:
             self._notes.append(LIGHT)
             return "light"
@@ -213,13 +248,13 @@ class Recorder:
             self._paused_ns = time.perf_counter_ns() - now
 
     def _stop_early(self, why: str) -> None:
-        """End the trace because its budget is spent; the cell runs on."""
+        """End the trace because its budget is used up; the cell runs on."""
         self._end_session(f"tracing ended by {why}")
 
     def _end_session(self, why: str | None = None) -> bool:
-        """Write the trace and read it back; False when it had ended before.
+        """Write the trace and read it back; return False if it had ended before.
 
-        Whoever comes second waits until the trace is written: only then another profiler can start.
+        A second caller waits until the trace is written: only then can another profiler start.
         """
         with self._ending:
             session, self._session = self._session, None
@@ -236,10 +271,10 @@ class Recorder:
                 self._notes.append("TensorFlow wrote no trace for this cell")
             return True
 
+    @_interrupts_wait()
     def abandon(self) -> None:
-        """Switch everything off, wherever recording stands; what was recorded is lost."""
-        with held_back():
-            self._release()
+        """Switch everything off, however far recording has come, and drop what was recorded."""
+        self._release()
 
     def _release(self) -> None:
         session, self._session = self._session, None
@@ -250,7 +285,7 @@ class Recorder:
             if Recorder._active is self:
                 Recorder._active = None
 
-    # These are methods, so that whoever may still ask keeps self._kept, the functions, alive.
+    # These are bound methods, so that a Capture that may call them keeps self._functions alive.
 
     def _function_def(self, name: str) -> Any:
         return self._sessions.function_def(name) or definitions.function_def(name)
@@ -268,6 +303,6 @@ class Recorder:
 
 def _refusal(running: str) -> str:
     return (
-        f"{running} is already profiling, and TensorFlow has room for one profiler at a time; "
-        "stop it and run the cell again. This code was not run."
+        f"{running} is already profiling, and TensorFlow runs one profiler at a time; stop it and "
+        "run the cell again. This code was not run."
     )

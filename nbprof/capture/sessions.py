@@ -1,4 +1,4 @@
-"""The v1 sessions that a cell runs: when, and on which graphs."""
+"""Record which graphs v1 sessions run during a cell, and when."""
 
 import time
 from dataclasses import replace
@@ -11,7 +11,7 @@ from nbprof.capture.compat import definitions
 
 
 class SessionWatch:
-    """Remembers the graphs that sessions run; they are then asked like functions, by name."""
+    """Remembers the graphs that sessions run, and answers questions about them by name."""
 
     def __init__(self) -> None:
         self._graphs: list[Any] = []
@@ -19,20 +19,20 @@ class SessionWatch:
         self._library: dict[str, Any] | None = None
 
     def about_to_run(self, graph: Any) -> None:
-        """Note that a session runs a graph now."""
+        """Note that a session is about to run a graph."""
         if graph not in self._graphs:
             self._graphs.append(graph)
         self._runs.append((time.time_ns(), self._graphs.index(graph)))
 
     def log(self) -> SessionLog:
-        """Give the runs as a value."""
+        """Return the runs, in order of time."""
         runs = np.array(self._runs, dtype=np.int64).reshape(-1, 2)
         start_ns, graph = runs[np.argsort(runs[:, 0], kind="stable")].T
-        return SessionLog(start_ns, graph)
+        return SessionLog(start_ns=start_ns, graph=graph)
 
     def function_def(self, name: str) -> Any:
-        """Give a graph, or a function of a graph's library, as a FunctionDef, or None."""
-        graph = self._named(name)
+        """Return a graph, or a function from a graph's library, as a FunctionDef, or None."""
+        graph = self._graph(name)
         if graph is not None:
             return definitions.graph_as_function(graph)
         if self._library is None:
@@ -42,8 +42,8 @@ class SessionWatch:
         return self._library.get(name)
 
     def stacks(self, name: str) -> Any:
-        """Give the GraphDebugInfo of a graph, or None."""
-        graph = self._named(name)
+        """Return the GraphDebugInfo of a graph, or None."""
+        graph = self._graph(name)
         return None if graph is None else definitions.graph_stacks(graph)
 
     def add_variables(self, model: Model) -> Model:
@@ -59,7 +59,7 @@ class SessionWatch:
         used = (*model.used, *range(len(model.variables), len(variables)))
         return replace(model, variables=tuple(variables), arguments=arguments, used=used)
 
-    def _named(self, name: str) -> Any:
+    def _graph(self, name: str) -> Any:
         for number, graph in enumerate(self._graphs):
             if name == session_group(number):
                 return graph

@@ -1,4 +1,4 @@
-"""Tell when steps begin and end, without a trace: for whoever measures something else meanwhile."""
+"""Watch when steps begin and end, without a trace, for other measurements."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,9 +12,9 @@ from nbprof.capture.compat import hooks
 
 @contextmanager
 def steps_told(begin: Callable[[str], Callable[[], None]]) -> Iterator[None]:
-    """Call `begin(name)` when a step begins in the block, and what it gave when the step ends.
+    """Call `begin(name)` when a step begins in the block, and its result when the step ends.
 
-    Nothing is imported for it: where TensorFlow was not, there are no steps.
+    Nothing is imported for it: without TensorFlow there are no steps.
     """
     if not compat.imported():
         yield
@@ -33,7 +33,7 @@ def steps_told(begin: Callable[[str], Callable[[], None]]) -> Iterator[None]:
 
     def run_session(_graph: Any) -> None:
         if not getattr(inside, "depth", 0):
-            begin(session_group(0))  # nobody tells when it ends
+            begin(session_group(0))  # its end is not visible
 
     with hooks.watch_calls(enter, leave), hooks.watch_sessions(lambda _: None, run_session):
         yield

@@ -263,7 +263,7 @@ def test_a_cell_that_raises_still_says_what_it_left_behind(run):
 def test_a_name_that_is_not_there_is_refused(run):
     assert "there is no name nothing in this notebook." in run("%memobj nothing").traceback
     assert "-n takes a whole number" in run("%memobj -n few").traceback
-    assert "the code stands below it" in run("%%memobj x\ny = 1").traceback
+    assert "put the code in the lines below" in run("%%memobj x\ny = 1").traceback
 
 
 BEFORE = ObjectMemory(

@@ -1,4 +1,4 @@
-"""What TensorFlow knows of functions and of v1 graphs: their nodes, stacks and variables."""
+"""Ask TensorFlow for the nodes, stacks and variables of functions and v1 graphs."""
 
 from functools import lru_cache
 from typing import Any
@@ -9,7 +9,7 @@ VARIABLE_OPS = frozenset(("Variable", "VariableV2", "AutoReloadVariable", "VarHa
 
 
 def function_def(name: str) -> Any:
-    """Give the FunctionDef of a function the runtime knows, or None."""
+    """Return the FunctionDef of a function that the runtime knows, or None."""
     from tensorflow.python.eager import context
     from tensorflow.python.framework import errors
 
@@ -23,7 +23,7 @@ def function_def(name: str) -> Any:
 
 @lru_cache(4096)
 def function_size(name: str) -> int:
-    """Count the nodes of a function and of those it calls."""
+    """Count the nodes of a function and of the functions it calls."""
     message = function_def(name)
     if message is None:
         return 1
@@ -38,7 +38,7 @@ def function_size(name: str) -> int:
 
 
 def function_stacks(name: str) -> Any:
-    """Give the GraphDebugInfo of a function, the Python stacks that made its nodes, or None."""
+    """Return the GraphDebugInfo of a function (the Python stacks that made its nodes), or None."""
     from tensorflow.python.eager import context
     from tensorflow.python.framework import errors
 
@@ -46,12 +46,12 @@ def function_stacks(name: str) -> Any:
         return None
     try:
         return context.context().get_graph_debug_info(name)
-    except (errors.NotFoundError, RuntimeError):  # the latter for a file whose name is no UTF-8
+    except (errors.NotFoundError, RuntimeError):  # the latter if a file name is not UTF-8
         return None
 
 
 def dataset_functions() -> list[str]:
-    """List the functions that tf.data made of the user's."""
+    """List the functions that tf.data made from the user's functions."""
     from tensorflow.python.eager import context
 
     if not _has_context():
@@ -61,7 +61,7 @@ def dataset_functions() -> list[str]:
 
 
 def graph_as_function(graph: Any) -> Any:
-    """Give the nodes of a v1 graph as a FunctionDef whose arguments are its variables."""
+    """Return the nodes of a v1 graph as a FunctionDef whose arguments are its variables."""
     from tensorflow.core.framework.function_pb2 import FunctionDef
 
     function = FunctionDef(node_def=graph.as_graph_def().node)
@@ -72,12 +72,12 @@ def graph_as_function(graph: Any) -> Any:
 
 
 def functions_of_graph(graph: Any) -> dict[str, Any]:
-    """Give the FunctionDefs in the library of a v1 graph, by name."""
+    """Return the FunctionDefs in the library of a v1 graph, by name."""
     return {function.signature.name: function for function in graph.as_graph_def().library.function}
 
 
 def graph_stacks(graph: Any) -> Any:
-    """Give the GraphDebugInfo of a v1 graph."""
+    """Return the GraphDebugInfo of a v1 graph."""
     from tensorflow.python.util import tf_stack
 
     builder = tf_stack.GraphDebugInfoBuilder()
@@ -98,9 +98,9 @@ def graph_variables(graph: Any) -> list[Variable]:
             known = not shape.unknown_rank and all(size >= 0 for size in dims)
             found.append(
                 Variable(
-                    operation.name,
-                    dims if known else None,
-                    operation.name in trainable,
+                    name=operation.name,
+                    dims=dims if known else None,
+                    trainable=operation.name in trainable,
                     itemsize=int(operation.get_attr("dtype").size),
                     op_type=operation.type,
                 )
@@ -109,7 +109,7 @@ def graph_variables(graph: Any) -> list[Variable]:
 
 
 def _has_context() -> bool:
-    """Tell whether the eager runtime is up; starting it would fix the user's device settings."""
+    """Return whether the eager runtime is up; starting it would freeze device settings."""
     from tensorflow.python.eager import context
 
     return context.context()._context_handle is not None

@@ -1,4 +1,4 @@
-"""Places in TensorFlow's Python that are watched during a cell, and put back after it."""
+"""Hook into TensorFlow's Python code during a cell, and remove the hooks afterwards."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -8,10 +8,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 HARDWARE_TRACES = (b"\x08\x02", b"\x08\x03")
-"""How a serialized RunOptions begins whose trace_level makes Session.run start a profiler."""
+"""The first bytes of a serialized RunOptions whose trace_level starts a profiler."""
 
 STEP_STATS = {"step_num", "tf_function_call"}
-"""What a `Trace` is given that is a step: by the user, or by TensorFlow around a function."""
+"""Keywords that make a `Trace` a step: the user's, and TensorFlow's around a function."""
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def watch_sessions(
     """Call `give_way(name)` before code in the block starts a TensorFlow profiler of its own.
 
     `about_to_run(graph)` is called before a v1 session runs. All hooks return before TensorFlow
-    does anything, so that none of nbprof's frames stands in a traceback of the user's.
+    does anything, so that nbprof's frames are in no traceback of the user's.
     """
     from tensorflow.python.client import session
     from tensorflow.python.profiler.internal import _pywrap_profiler
@@ -38,14 +38,14 @@ def watch_sessions(
             give_way("a Session.run with FULL_TRACE")
         return c_api.TF_NewBufferFromString(data)
 
-    def extend_and_tell(handle: Any) -> None:
+    def report_and_extend(handle: Any) -> None:
         about_to_run(sys._getframe(1).f_locals["self"].graph)
         c_api.ExtendSession(handle)
 
-    # A copy of the module for session.py alone: elsewhere other messages begin with those bytes.
+    # Only session.py sees this copy of the module: elsewhere other messages begin with those bytes.
     watched = ModuleType(c_api.__name__)
     watched.__dict__.update(
-        vars(c_api), TF_NewBufferFromString=new_buffer_after_ours, ExtendSession=extend_and_tell
+        vars(c_api), TF_NewBufferFromString=new_buffer_after_ours, ExtendSession=report_and_extend
     )
     try:
         _pywrap_profiler.ProfilerSession = new_session_after_ours
@@ -58,37 +58,37 @@ def watch_sessions(
 
 @contextmanager
 def watch_calls(enter: Callable[[str], None], leave: Callable[[], None]) -> Iterator[None]:
-    """Call `enter(name)` and `leave()` around calls of functions and Trace blocks with a number.
+    """Call `enter(name)` and `leave()` around function calls and numbered Trace blocks.
 
     TensorFlow puts each into a `Trace`, whether a profiler runs or not. The hooks return before it
-    does anything, so that none of nbprof's frames stands in a traceback of the user's.
+    does anything, so that nbprof's frames are in no traceback of the user's.
     """
     from tensorflow.python.eager.polymorphic_function import polymorphic_function
     from tensorflow.python.profiler.trace import Trace
 
     init, begin, end = Trace.__init__, Trace.__enter__, Trace.__exit__
     calling = vars(polymorphic_function)
-    told: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+    steps: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
-    def init_and_know(self: Any, name: str, **kwargs: Any) -> None:
+    def init_and_remember(self: Any, name: str, **kwargs: Any) -> None:
         init(self, name, **kwargs)
         if STEP_STATS & kwargs.keys() or sys._getframe(1).f_globals is calling:
-            told[self] = name
+            steps[self] = name
 
-    def begin_and_tell(self: Any) -> Any:
-        if self in told:
-            enter(told[self])
+    def enter_and_begin(self: Any) -> Any:
+        if self in steps:
+            enter(steps[self])
         return begin(self)
 
-    def end_and_tell(self: Any, *error: Any) -> None:
-        if told.pop(self, None) is not None:
+    def leave_and_end(self: Any, *error: Any) -> None:
+        if steps.pop(self, None) is not None:
             leave()
         end(self, *error)
 
     try:
         Trace.__init__, Trace.__enter__, Trace.__exit__ = (
-            *(init_and_know, begin_and_tell),
-            end_and_tell,
+            *(init_and_remember, enter_and_begin),
+            leave_and_end,
         )
         yield
     finally:
@@ -97,7 +97,7 @@ def watch_calls(enter: Callable[[str], None], leave: Callable[[], None]) -> Iter
 
 @contextmanager
 def keep_functions() -> Iterator[list[Any]]:
-    """Collect the functions made in the block: dead ones cannot be asked for their nodes."""
+    """Collect the functions made in the block; dead ones cannot be asked for their nodes."""
     from tensorflow.python.eager.polymorphic_function import atomic_function
 
     kept: list[Any] = []
@@ -118,25 +118,25 @@ def keep_functions() -> Iterator[list[Any]]:
 def replaced_dispatchers(
     wrap: Callable[[Callable[..., Any], int | None], Callable[..., Any]],
 ) -> Iterator[None]:
-    """Replace the functions through which Python runs ops by `wrap(function, place of the op)`.
+    """Replace the functions through which Python runs ops by `wrap(function, op_place)`.
 
-    The place is that of the op's name among the arguments, None for the one that makes constants.
-    Their callers look them up on these modules at every call.
+    `op_place` is the position of the op's name among the arguments, or None for the function that
+    makes constants. Their callers look them up on these modules at every call.
     """
     from tensorflow.python import pywrap_tfe
     from tensorflow.python.framework import constant_op
 
-    ways = {
+    places = {
         (pywrap_tfe, "TFE_Py_FastPathExecute"): 1,
         (pywrap_tfe, "TFE_Py_Execute"): 2,
         (pywrap_tfe, "TFE_Py_ExecuteCancelable"): 2,
         (constant_op, "convert_to_eager_tensor"): None,
     }
-    before = {way: getattr(*way) for way in ways}
+    before = {target: getattr(*target) for target in places}
     try:
-        for way, op_place in ways.items():
-            setattr(*way, wrap(before[way], op_place))
+        for target, op_place in places.items():
+            setattr(*target, wrap(before[target], op_place))
         yield
     finally:
-        for way, dispatch in before.items():
-            setattr(*way, dispatch)
+        for target, dispatch in before.items():
+            setattr(*target, dispatch)

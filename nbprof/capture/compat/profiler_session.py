@@ -1,4 +1,4 @@
-"""A profiler session of our own, and whether another one runs."""
+"""Run a profiler session of our own, and find out whether another one is running."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ class AlreadyProfilingError(Exception):
 
 
 def running_profiler() -> str | None:
-    """Name the TensorFlow profiler that runs now, or give None."""
+    """Return the name of the TensorFlow profiler that is running, or None."""
     from tensorflow.python.profiler import profiler_v2
 
     if profiler_v2._profiler is not None:
@@ -21,12 +21,12 @@ def running_profiler() -> str | None:
 
 
 def start_session(folder: str) -> Any:
-    """Start a profiler session of our own; `export` on it ends it and writes into `folder`."""
+    """Start a profiler session; `export_session` ends it and writes its trace into `folder`."""
     from tensorflow.python.framework import errors
     from tensorflow.python.profiler.internal import _pywrap_profiler
 
-    # Not tf.profiler.experimental.start: the user's own start and stop must find that API as idle
-    # as it is in a bare cell.
+    # Not tf.profiler.experimental.start, because the user's own start and stop must find that API
+    # as idle as in a bare cell.
     session = _pywrap_profiler.ProfilerSession()
     with quiet_logs():
         try:
@@ -37,7 +37,7 @@ def start_session(folder: str) -> Any:
 
 
 def drop_session(session: Any) -> None:
-    """End a session without its trace; a reference to it somewhere would keep it running."""
+    """End a session without writing a trace; dropping the reference might not end it."""
     with quiet_logs():
         session.stop()
 
@@ -49,7 +49,7 @@ def export_session(session: Any) -> None:
 
 
 def mark_thread(name: str) -> None:
-    """Leave an event of this name in the trace, on the thread that calls."""
+    """Leave an event of this name in the trace, on the calling thread."""
     from tensorflow.python.profiler.internal import _pywrap_traceme
 
     _pywrap_traceme.TraceMe(name).Stop()

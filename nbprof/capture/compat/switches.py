@@ -1,4 +1,4 @@
-"""Switches in TensorFlow's shared library, found by their symbols: each may be missing."""
+"""Set switches in TensorFlow's shared library, found by symbol; each may be missing."""
 
 import ctypes
 from collections.abc import Callable, Iterator
@@ -7,11 +7,13 @@ from functools import cache
 from pathlib import Path
 
 IDLE, DEFAULT_LEVEL, EVERY_RUN_LEVEL = -1, 2, 3
-"""Values of TensorFlow's trace level: no session, a session, every op run of it."""
+"""TensorFlow's trace levels: no session, a session, a session that records every op run."""
 
 WARNING = 1
+"""absl's log level that hides informational messages."""
 
 ABSL_RELEASES = ("20260107", "20250814", "20250512", "20250127", "20240722", "20240116")
+"""Releases of absl whose symbols are tried, newest first."""
 
 
 @cache
@@ -27,7 +29,7 @@ def _library() -> ctypes.CDLL | None:
 
 @cache
 def _trace_level() -> ctypes.c_int | None:
-    """Find the level that every TraceMe of the process is compared with."""
+    """Return the level that every TraceMe of the process is compared with."""
     library = _library()
     if library is None:
         return None
@@ -38,16 +40,16 @@ def _trace_level() -> ctypes.c_int | None:
 
 
 def is_profiling() -> bool:
-    """Tell whether any profiler session of this process records; False where that is not known."""
+    """Return whether any profiler session of this process is recording; False if unknown."""
     level = _trace_level()
     return level is not None and level.value != IDLE
 
 
 def record_every_run() -> bool:
-    """Make the running session record cheap ops too; False where that is not possible.
+    """Make the running session record cheap ops, too; return whether that is possible.
 
-    At its own level TensorFlow drops an op from the trace once it has proved cheap (about nine of
-    ten runs in a warm Keras fit), and it ignores the level asked for in ProfilerOptions.
+    At its default level TensorFlow drops an op from the trace once it has proved cheap (about nine
+    of ten runs in a warm Keras fit), and it ignores the level in ProfilerOptions.
     """
     level = _trace_level()
     if level is None or level.value != DEFAULT_LEVEL:
@@ -74,7 +76,7 @@ def quiet_logs() -> Iterator[None]:
 
 @cache
 def _log_level() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """Find absl's MinLogLevel and SetMinLogLevel, whose symbols carry the absl release."""
+    """Return absl's MinLogLevel and SetMinLogLevel, whose symbols contain the absl release."""
     library = _library()
     if library is None:
         return None
@@ -92,7 +94,7 @@ def _log_level() -> tuple[Callable[[], int], Callable[[int], None]] | None:
 
 @contextmanager
 def allocations_recorded() -> Iterator[bool]:
-    """Have CPU allocations traced in the block; gives False where that is not possible."""
+    """Trace CPU allocations in the block; yield whether that is possible."""
     library = _library()
     before = allocator_statistics_on()
     if library is None or before is None:
@@ -107,7 +109,7 @@ def allocations_recorded() -> Iterator[bool]:
 
 
 def allocator_statistics_on() -> bool | None:
-    """Tell whether the CPU allocator keeps statistics; None where it cannot be asked."""
+    """Return whether the CPU allocator keeps statistics, or None if unknown."""
     library = _library()
     if library is None:
         return None
@@ -120,7 +122,7 @@ def allocator_statistics_on() -> bool | None:
 
 
 def hides_small_allocations() -> bool:
-    """Tell whether oneDNN's allocator is at work, which traces those from 256 KiB on only."""
+    """Return whether oneDNN's allocator is in use, which traces only 256 KiB and more."""
     try:
         from tensorflow.python.util import _pywrap_util_port
     except ImportError:

@@ -1,10 +1,10 @@
-"""Shapes and sizes of what Python hands to TensorFlow's dispatchers and gets back."""
+"""Read the shapes and sizes of the arguments and results of TensorFlow's dispatchers."""
 
 from functools import cache
 from typing import Any
 
 BYTES_OF_STRING = 24
-"""What a string takes in a tensor, its text elsewhere."""
+"""Bytes of a string inside a tensor; its text is stored elsewhere."""
 
 
 @cache
@@ -15,10 +15,10 @@ def _eager_tensor() -> Any:
 
 
 def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any, ...]:
-    """Give the shapes of the inputs among a dispatcher's arguments, None for other values.
+    """Return the shapes of the inputs among a dispatcher's arguments, None for other values.
 
-    `TFE_Py_FastPathExecute` has the inputs one by one, and attributes after them, each led in by
-    its name; the others have a list of inputs.
+    `TFE_Py_FastPathExecute` takes the inputs one by one, then attributes, each preceded by its
+    name; the others take a list of inputs.
     """
     if op_place is None:
         return ()
@@ -36,22 +36,22 @@ def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any,
     return tuple(shapes)
 
 
-def output_shape(given: Any) -> tuple[Any, ...]:
-    """Give the shape of what a dispatcher returned, of a list the first tensor's."""
-    first = given[0] if type(given) is list and given else given
+def output_shape(result: Any) -> tuple[Any, ...]:
+    """Return the shape of a dispatcher's result; of a list, that of the first tensor."""
+    first = result[0] if type(result) is list and result else result
     return (first._shape_tuple(),) if type(first) is _eager_tensor() else (None,)
 
 
-def tensor_bytes(given: Any) -> int:
-    """Give the size of what a dispatcher returned: a tensor, a list of them, or nothing."""
-    if type(given) is _eager_tensor():
-        return int(given._num_elements()) * element_size(given._datatype_enum())
-    return sum(map(tensor_bytes, given)) if type(given) is list else 0
+def tensor_bytes(result: Any) -> int:
+    """Return the bytes of a dispatcher's result: a tensor, a list of tensors, or nothing."""
+    if type(result) is _eager_tensor():
+        return int(result._num_elements()) * element_size(result._datatype_enum())
+    return sum(map(tensor_bytes, result)) if type(result) is list else 0
 
 
 @cache
 def element_size(number: int) -> int:
-    """Give the bytes of an element of a type; handles of resources have none of their own."""
+    """Return the bytes of an element of a type, given by its number; handles count as 0."""
     from tensorflow.python.framework import dtypes
 
     if number in (dtypes.resource.as_datatype_enum, dtypes.variant.as_datatype_enum):
