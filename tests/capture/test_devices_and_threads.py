@@ -1,4 +1,4 @@
-"""Several devices, several threads: every run is counted once, and keeps its lines."""
+"""Several devices and threads: every run is counted once and keeps its lines."""
 
 import sys
 import threading
@@ -54,12 +54,12 @@ print(json.dumps(made))
 
 @pytest.fixture(scope="module")
 def mirrored():
-    """What a process with two logical CPUs saw of a mirrored fit, cold and warm, and of run()."""
+    """Profile a mirrored fit, cold and warm, and run(), in a process with two logical CPUs."""
     return printed_by(MIRRORED, *sys.path)
 
 
 @pytest.mark.parametrize("fit", [0, 1], ids=["cold", "warm"])
-def test_a_mirrored_fit_has_its_model_on_both_replicas_once_a_step(mirrored, fit):
+def test_a_mirrored_fit_runs_its_model_once_per_step_on_both_replicas(mirrored, fit):
     seen = mirrored["fits"][fit]
 
     of_model = {name: count for name, count in seen["nodes"].items() if "sequential" in name}
@@ -72,7 +72,7 @@ def test_a_mirrored_fit_has_its_model_on_both_replicas_once_a_step(mirrored, fit
 
 
 @pytest.mark.parametrize("fit", [0, 1], ids=["cold", "warm"])
-def test_an_all_reduce_is_counted_once_a_replica_though_the_trace_shows_it_twice(mirrored, fit):
+def test_an_all_reduce_counts_once_per_replica_though_the_trace_has_it_twice(mirrored, fit):
     seen = mirrored["fits"][fit]
 
     reductions = {name: n for name, n in seen["nodes"].items() if "CollectiveReduce" in name}
@@ -81,7 +81,7 @@ def test_an_all_reduce_is_counted_once_a_replica_though_the_trace_shows_it_twice
     assert len(reductions) % 2 == 0
 
 
-def test_a_function_run_on_both_replicas_is_one_step_with_both(mirrored):
+def test_a_function_run_on_both_replicas_is_one_step(mirrored):
     seen = mirrored["custom"]
 
     assert seen["steps"] == ["custom"] * 5
@@ -98,7 +98,7 @@ def in_threads(*works):
 
 @pytest.fixture(scope="module")
 def threaded():
-    """The profile of four threads beside the cell's own, each with functions and eager ops."""
+    """Profile four threads beside the cell's own, each with functions and eager ops."""
     first = tf.function(lambda x: tf.tanh(tf.matmul(x, x)))
     second = tf.function(lambda x: tf.sigmoid(tf.matmul(x, x)))
     x = tf.ones([64, 64])
@@ -131,7 +131,7 @@ def test_every_run_in_every_thread_is_counted(threaded):
     assert len(threaded.steps) == 100
 
 
-def test_no_thread_is_charged_more_than_the_wall_time_and_the_summary_is_the_cells_thread(threaded):
+def test_no_thread_has_more_than_the_wall_time_and_the_summary_adds_up_to_it(threaded):
     wall_ns = threaded.recording.wall_ns
     spent = threaded.events.groupby("thread")["self_ns"].sum()
     ended = threaded.events["start_ns"] + threaded.events["duration_ns"]
@@ -144,7 +144,7 @@ def test_no_thread_is_charged_more_than_the_wall_time_and_the_summary_is_the_cel
     assert summary["micros"].ge(0).all()
 
 
-def test_threads_that_follow_each_other_keep_their_own_lines():
+def test_threads_with_the_same_id_keep_their_own_lines():
     x = tf.ones([2])
 
     def first():
@@ -154,7 +154,7 @@ def test_threads_that_follow_each_other_keep_their_own_lines():
         tf.math.lgamma(x)
 
     def body():
-        for work in (first, second) * 10:  # Python gives the next thread the same number
+        for work in (first, second) * 10:  # Python reuses the thread's id
             in_threads(work)
 
     profile = profiled(body)
@@ -178,7 +178,7 @@ class Held:
         return value
 
 
-def test_ops_keep_their_lines_and_shapes_whatever_other_threads_do_meanwhile(threaded):
+def test_ops_keep_their_lines_and_shapes_while_other_threads_run_ops(threaded):
     x = tf.ones([3, 3])
 
     for held_by_the_cell in (True, False):
@@ -202,13 +202,13 @@ def test_ops_keep_their_lines_and_shapes_whatever_other_threads_do_meanwhile(thr
 
         assert runs_from(profile, "MatMul") == {"tf.matmul(x, x)": 1}
         assert shapes_of(profile)["MatMul"] == {("3x3", "3x3"): 1}
-    # Where nobody holds on, this goes wrong only now and then.
+    # Without `Held`, a mix-up would show only now and then.
     assert runs_from(threaded, "Erf") == {"tf.math.erf(x)": 50}
     assert runs_from(threaded, "Lgamma") == {"tf.math.lgamma(x)": 50}
     assert runs_from(threaded, "Cos") == {"tf.math.cos(x)": 10}
 
 
-def test_what_runs_in_a_thread_beyond_the_end_of_the_cell_is_counted_as_far_as_it_went():
+def test_a_thread_that_outlives_the_cell_counts_until_the_cell_ends():
     held = Held()
     worker = threading.Thread(target=lambda: held.call(tf.ones([2])))
 

@@ -52,7 +52,7 @@ def mlp():
     return model, fitted(model, *data(16, 64, 10), optimizer="adam")
 
 
-def test_an_mlp_has_its_parameters_and_the_optimizers_are_told_apart(mlp):
+def test_parameters_of_an_mlp_and_of_its_optimizer_are_kept_apart(mlp):
     model, profile = mlp
 
     params = rows(profile.layer(select="params"), "params", "total_params")
@@ -63,7 +63,7 @@ def test_an_mlp_has_its_parameters_and_the_optimizers_are_told_apart(mlp):
     assert params["optimizer"][1] == 2 * 9610 + 2  # Adam's moments, its steps and learning rate
 
 
-def test_the_dense_layers_of_an_mlp_have_its_float_ops(mlp):
+def test_dense_layers_have_the_float_ops_of_their_products(mlp):
     _, profile = mlp
 
     flops = rows(profile.layer(select="float_ops"), "total_float_ops")
@@ -78,7 +78,7 @@ def test_the_dense_layers_of_an_mlp_have_its_float_ops(mlp):
 
 
 @pytest.mark.parametrize("metric", ["micros", "bytes", "float_ops", "output_bytes"])
-def test_the_rows_of_the_layer_view_add_up_to_the_op_views_total(mlp, metric):
+def test_the_layer_view_adds_up_to_the_total_of_the_op_view(mlp, metric):
     _, profile = mlp
 
     total = profile.layer(select=metric).frame[f"total_{metric}"][0]
@@ -86,7 +86,7 @@ def test_the_rows_of_the_layer_view_add_up_to_the_op_views_total(mlp, metric):
     assert profile.layer(select=metric).frame[metric].sum() == pytest.approx(total)
 
 
-def test_what_trains_and_feeds_the_model_has_rows_of_its_own(mlp):
+def test_optimizer_loss_and_input_pipeline_have_rows_in_the_layer_view(mlp):
     _, profile = mlp
 
     time = rows(profile.layer(), "total_micros")
@@ -103,7 +103,7 @@ class Block(layers.Layer):
             return self.second(self.first(x)) * 2.0
 
 
-def test_scopes_are_not_layer_names_and_layers_are_found_all_the_same():
+def test_layers_are_found_though_scopes_are_not_layer_names():
     keep = [layers.Dense(3), layers.ReLU()]  # so that automatic names are numbered
     inner = tf.keras.Sequential([layers.Dense(6), layers.ReLU(), layers.Dense(3), layers.ReLU()])
     outer = tf.keras.Input((7,))
@@ -124,7 +124,7 @@ def test_scopes_are_not_layer_names_and_layers_are_found_all_the_same():
     counted = rows(profile.layer(select="occurrence"), "total_run_count")
     direct = {name.split("/")[1] for name in counted if name.startswith(f"{model.name}/")}
     assert direct <= own
-    # The Dense without activation and the ReLU behind it are one kernel: the Dense did the work.
+    # The Dense without activation and the ReLU after it are one kernel, which counts for the Dense.
     assert counted[f"{model.name}/{inner.name}/{inner.layers[1].name}"][0] == 4
     assert len(keep) == 2
 
@@ -141,7 +141,7 @@ def test_a_loop_inside_a_layer_belongs_to_the_layer():
     assert frame.loc[f"m/recurrent/{lstm.cell.name}/forward", "run_count"] > 2 * 12
 
 
-def test_a_layer_called_eagerly_is_found_by_the_call():
+def test_a_layer_called_eagerly_is_found():
     model = tf.keras.Sequential(
         [layers.Dense(8, name="one"), layers.Dense(2, name="two")], name="m"
     )
@@ -156,7 +156,7 @@ def test_a_layer_called_eagerly_is_found_by_the_call():
     assert found["m/one"][1] >= 6
 
 
-def test_a_model_that_is_built_and_called_in_one_cell_has_its_parameters():
+def test_a_model_built_and_called_in_one_cell_has_its_parameters():
     with nbprof.profile() as run:
         layers = [tf.keras.Input((28, 28, 1)), tf.keras.layers.Conv2D(8, 3)]
         model = tf.keras.Sequential(layers, name="once")
@@ -167,7 +167,7 @@ def test_a_model_that_is_built_and_called_in_one_cell_has_its_parameters():
     assert frame["total_params"]["once"] == frame["total_params"].iloc[0] == model.count_params()
 
 
-def test_an_eager_training_loop_is_parted_into_layers_backward_pass_and_optimizer():
+def test_an_eager_training_loop_is_split_into_layers_backward_pass_and_optimizer():
     model = tf.keras.Sequential(
         [layers.Dense(8, name="one"), layers.Dense(2, name="two")], name="m"
     )
@@ -243,7 +243,7 @@ def test_a_session_graph_has_lines_shapes_flops_and_parameters():
     assert rows(profile.layer(), "total_micros")["optimizer"][0] > 0
 
 
-def test_output_bytes_are_those_that_a_session_reports_itself():
+def test_output_bytes_equal_those_in_run_metadata():
     reported = train_in_a_session(
         1, tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.SOFTWARE_TRACE)
     )
@@ -265,7 +265,7 @@ def test_output_bytes_are_those_that_a_session_reports_itself():
     assert compared > 8
 
 
-def test_two_graphs_with_equal_names_are_told_apart():
+def test_two_graphs_with_equal_node_names_are_kept_apart():
     def body():
         for op in (tf.exp, tf.sin):
             with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -281,7 +281,7 @@ def test_two_graphs_with_equal_names_are_told_apart():
     assert runs["session_1/same"] == (3,)
 
 
-def test_ids_that_a_session_and_an_input_pipeline_share_are_not_mixed_up():
+def test_ids_shared_by_a_session_and_an_input_pipeline_are_not_mixed_up():
     pipeline = tf.data.Dataset.range(50).map(lambda value: value * 2).batch(5)
 
     def body():
@@ -296,7 +296,7 @@ def test_ids_that_a_session_and_an_input_pipeline_share_are_not_mixed_up():
     assert runs["in_session"] == (8,)
 
 
-def test_functions_of_an_input_pipeline_are_told_apart_and_have_lines():
+def test_functions_of_an_input_pipeline_are_kept_apart_and_have_lines():
     first = tf.data.Dataset.range(20).map(lambda value: tf.cast(value, tf.float32) * 2.0)
     second = first.map(lambda value: tf.math.erf(value) * 3.0)
 
@@ -329,7 +329,7 @@ def test_each_new_trace_of_a_function_is_listed_with_what_changed():
     assert any("scaled was traced anew 2 times" in note for note in profile.notes)
 
 
-def test_a_first_trace_is_listed_and_no_reason_for_a_note():
+def test_a_first_trace_is_listed_without_a_note():
     @tf.function
     def fresh(x):
         return x + 1
@@ -340,7 +340,7 @@ def test_a_first_trace_is_listed_and_no_reason_for_a_note():
     assert not any("traced anew" in note for note in profile.notes)
 
 
-def test_other_models_of_the_process_are_not_in_the_parameters():
+def test_parameters_of_unused_models_do_not_count():
     other = tf.keras.Sequential([tf.keras.Input((50,)), layers.Dense(50)])
     model = tf.keras.Sequential([tf.keras.Input((3,)), layers.Dense(2)])
 
@@ -349,7 +349,7 @@ def test_other_models_of_the_process_are_not_in_the_parameters():
     assert profile.nodes["params"].sum() < other.count_params()
 
 
-def test_the_graph_view_leads_through_nodes_that_were_fused(mlp):
+def test_the_graph_view_passes_through_fused_nodes(mlp):
     _, profile = mlp
 
     fused = profile.nodes[profile.nodes["op_type"] == "_FusedMatMul"]
@@ -359,7 +359,7 @@ def test_the_graph_view_leads_through_nodes_that_were_fused(mlp):
     assert "_FusedMatMul" in makers  # the second layer's product is made of the first's
 
 
-def test_the_second_trace_of_a_first_fit_is_listed_and_no_reason_for_a_note():
+def test_the_second_trace_of_a_first_fit_is_listed_without_a_note():
     model = tf.keras.Sequential([tf.keras.Input((3,)), layers.Dense(2)])
     model.compile("adam", "mse")
 
@@ -383,7 +383,7 @@ def test_an_eager_product_has_its_count_shapes_memory_flops_and_line():
 
 @pytest.fixture
 def searches(monkeypatch):
-    """How often all objects of the process were looked through."""
+    """Count the searches through all objects of the process."""
     done = []
 
     def get_objects():
@@ -402,7 +402,7 @@ def two_layers(width):
     return model, lambda: model.fit(x, y, verbose=0)
 
 
-def test_a_cell_that_runs_what_was_known_before_has_its_layers_without_another_search(searches):
+def test_a_warm_cell_finds_its_layers_without_a_new_search(searches):
     _, fit = two_layers(width=5)
     first = rows(profiled(fit).layer(select="params"), "total_params")
     assert len(searches) == 1
@@ -423,7 +423,7 @@ def test_a_model_made_after_a_search_is_found(searches):
     assert (4 * 7 + 7 + 7 + 1,) in found.values()
 
 
-def test_what_was_found_is_not_kept_alive(searches):
+def test_remembered_objects_are_not_kept_alive(searches):
     model, fit = two_layers(width=5)
     profiled(fit)
     left = weakref.ref(model)

@@ -1,4 +1,4 @@
-"""Blocks that end early, and thirty in a row: what comes after them finds nothing left behind."""
+"""Blocks that end early, and thirty in a row, leave nothing behind."""
 
 import sys
 
@@ -13,7 +13,7 @@ tf = pytest.importorskip("tensorflow")
 
 
 class RaiseAfterFive(tf.keras.callbacks.Callback):
-    """Fails when the fifth batch has been trained."""
+    """Fails after the fifth batch."""
 
     def on_train_batch_end(self, batch, logs=None):
         if batch == 4:
@@ -21,9 +21,7 @@ class RaiseAfterFive(tf.keras.callbacks.Callback):
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
-def test_a_fit_that_fails_in_the_middle_has_a_profile_up_to_there_and_harms_nothing_after(
-    warm, tmp_path
-):
+def test_a_fit_that_fails_halfway_has_a_profile_and_affects_nothing_after_it(warm, tmp_path):
     model = mlp()
     x, y = batches(12)
     if warm:
@@ -51,14 +49,14 @@ from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)
 tempfile.tempdir = tempfile.mkdtemp()
 import tensorflow as tf, nbprof
-from nbprof.capture.compat import profiler, switches
+from nbprof.capture.compat import profiler_session, switches
 
 HERE = Path(nbprof.__file__).parent
 OURS = {str(file) for file in [HERE / "run.py", *HERE.glob("capture/**/*.py")]}
 ALLOCATOR = switches.allocator_statistics_on()
 
 class Watch:
-    # Python handles a signal when a function begins and when one written in C returns.
+    # Python handles signals when a function begins and when a C function returns.
     def __init__(self, interrupt=None):
         self.places, self.interrupt = [], interrupt
     def __call__(self, frame, event, argument):
@@ -79,7 +77,7 @@ def profile(watch):
         with run:
             tf.ones([2])
     except KeyboardInterrupt as interrupt:
-        return interrupt  # to be kept, as a notebook keeps the last traceback
+        return interrupt  # keep it, as a notebook keeps the last traceback
     finally:
         sys.setprofile(None)
 
@@ -90,8 +88,8 @@ def left_behind():
         folder.rename(Path(tempfile.gettempdir()) / f"found-{folder.name}")
     if switches.allocator_statistics_on() != ALLOCATOR:
         left.append("the allocator's statistics")
-    if profiler.running_profiler():
-        left.append(profiler.running_profiler())
+    if profiler_session.running_profiler():
+        left.append(profiler_session.running_profiler())
     return left
 
 profile(None)
@@ -119,7 +117,7 @@ print(json.dumps({"places": len(places), "left": found}))
 """
 
 
-def test_wherever_an_interrupt_strikes_nbprof_itself_nothing_is_left_switched_on():
+def test_an_interrupt_anywhere_in_nbprof_leaves_nothing_switched_on():
     seen = printed_by(INTERRUPTED)
 
     assert seen["places"] > 50
@@ -130,8 +128,8 @@ LEAKS = """
 import ctypes, gc, json, os, tempfile
 from pathlib import Path
 libc = ctypes.CDLL(None)
-# One heap for all threads: of the others glibc does not give back what is free at their end, and
-# the list of gc.get_objects(), some megabytes, may lie in any of them.
+# One heap for all threads: glibc does not return free memory at the end of the others, and the list
+# of gc.get_objects(), some megabytes, may be in any of them.
 M_ARENA_MAX = -8
 libc.mallopt(M_ARENA_MAX, 1)
 tempfile.tempdir = tempfile.mkdtemp()
@@ -143,7 +141,7 @@ def run(cell):
 
 def state():
     gc.collect()
-    libc.malloc_trim(0)  # what is freed is not to look as if it were used
+    libc.malloc_trim(0)  # freed memory must not look used
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return {
         "files": sorted(os.listdir(tempfile.gettempdir())),
@@ -179,10 +177,10 @@ print(json.dumps({"settled": settled, "last": last, "with eight profiles kept": 
 """
 
 FLAT = 6 * 2**20
-"""How many bytes twenty cells may add: less than one per cent of what the process has."""
+"""Bytes that twenty cells may add: under one per cent of what the process has."""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="counts what Linux says of the process")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_thirty_profiled_cells_leak_no_file_thread_or_memory():
     seen = printed_by(LEAKS)
 
@@ -190,5 +188,5 @@ def test_thirty_profiled_cells_leak_no_file_thread_or_memory():
     for what in ("files", "descriptors", "threads"):
         assert last[what] == settled[what], what
     assert last["bytes"] - settled["bytes"] < FLAT
-    # The yardstick would see it: eight larger profiles that are kept on purpose take more.
+    # The limit would catch a leak: eight larger profiles kept on purpose take more.
     assert seen["with eight profiles kept"]["bytes"] - last["bytes"] > FLAT

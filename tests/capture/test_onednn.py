@@ -1,6 +1,6 @@
-"""Many processors make TensorFlow run oneDNN's kernels: what it costs is told as without them.
+"""With oneDNN's kernels, which TensorFlow uses on many processors, reports are as without them.
 
-The same program runs in two processes, once with them and once without.
+The same program runs in two processes, once with oneDNN and once without.
 """
 
 import os
@@ -126,7 +126,7 @@ print(json.dumps(found))
 """
 
 FUSED = {"BiasAdd", "BiasAddGrad", "Tanh"}
-"""What oneDNN fuses with other ops, and TensorFlow alone does not."""
+"""Op types that only oneDNN fuses with others."""
 
 
 def with_and_without(program):
@@ -148,7 +148,7 @@ def seen():
 
 
 @pytest.mark.usefixtures("seen")
-def test_what_it_fuses_counts_as_what_it_replaced():
+def test_fused_kernels_count_as_the_ops_they_replace():
     with_it, without = with_and_without(FUNCTIONS)
 
     for name, found in with_it.items():
@@ -163,21 +163,21 @@ def test_what_it_fuses_counts_as_what_it_replaced():
         assert second == image * (2 * 3 * 3 * 16 + 2)  # with the sum that was fused
 
 
-def test_its_kernels_keep_their_names_in_the_op_view(seen):
+def test_kernel_names_are_kept_in_op_types(seen):
     with_it, without = seen
 
     assert {"_MklMatMul", "_MklNativeFusedConv2D"} <= set(with_it["ops"])
     assert not any(name.startswith("_Mkl") for name in without["ops"])
 
 
-def test_every_layer_has_the_float_ops_and_parameters_it_has_without_it(seen):
+def test_layers_have_the_same_float_ops_and_parameters_as_without_onednn(seen):
     with_it, without = seen
 
     assert with_it["layers"] == without["layers"]
     assert with_it["layers"]["sequential/conv2d/backward"][0] > 0
 
 
-def test_every_op_ran_as_often_as_without_it(seen):
+def test_ops_have_the_same_run_counts_as_without_onednn(seen):
     with_it, without = ({**one["runs"]} for one in seen)
 
     for op_type in FUSED:
@@ -185,7 +185,7 @@ def test_every_op_ran_as_often_as_without_it(seen):
     assert with_it == without
 
 
-def test_memory_that_was_not_recorded_is_unknown_and_a_note_says_why(seen):
+def test_unrecorded_memory_is_nan_and_a_note_says_why(seen):
     with_it, without = seen
 
     assert with_it["ops"]["_MklMatMul"]["bytes"] is None
@@ -196,7 +196,7 @@ def test_memory_that_was_not_recorded_is_unknown_and_a_note_says_why(seen):
     assert None not in {row["bytes"] for row in without["ops"].values()}
 
 
-def test_sizes_of_outputs_are_those_of_without_it_or_less_where_not_all_are_known(seen):
+def test_output_bytes_are_at_most_those_without_onednn(seen):
     with_it, without = (
         {name: row["output_bytes"] for name, row in found["ops"].items()} for found in seen
     )
@@ -209,7 +209,7 @@ def test_sizes_of_outputs_are_those_of_without_it_or_less_where_not_all_are_know
     assert with_it["_MklMatMul"] == without["MatMul"]
 
 
-def test_an_eager_product_of_small_matrices_is_counted_though_no_allocation_tells_its_shape(seen):
+def test_an_eager_product_is_counted_though_no_allocation_has_its_shape(seen):
     for found in seen:
         (row,) = [row for row in found["eager"] if row["name"] == "MatMul"]
         assert row["run_count"] == 2

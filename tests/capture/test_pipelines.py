@@ -1,4 +1,4 @@
-"""Input pipelines: their ops are counted per element, and are not the model's."""
+"""The ops of input pipelines are counted per element and kept apart from the model's."""
 
 import pytest
 from support.captured import (
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.tensorflow
 tf = pytest.importorskip("tensorflow")
 
 
-def test_the_ops_of_a_pipeline_are_counted_per_element_and_those_of_the_model_per_batch():
+def test_pipeline_ops_count_per_element_and_model_ops_per_batch():
     mapped = tf.Variable(0)
     weights = tf.Variable(tf.ones([4, 4]))
 
@@ -47,7 +47,7 @@ def test_the_ops_of_a_pipeline_are_counted_per_element_and_those_of_the_model_pe
         assert shapes_of(profile)["Erf"] == {("scalar",): 24}
 
 
-def test_nodes_of_a_pipeline_and_of_a_model_that_share_a_name_are_told_apart():
+def test_pipeline_and_model_nodes_with_equal_names_are_kept_apart():
     data = tf.data.Dataset.range(6).map(lambda v: tf.math.erf(tf.cast(v, tf.float32), name="same"))
 
     @tf.function
@@ -72,7 +72,7 @@ def test_the_pipeline_of_a_keras_fit_is_not_in_the_models_scopes():
     assert set(model_runs(profile).values()) == {5}
 
 
-def test_a_model_in_a_loop_over_a_dataset_inside_a_function_is_the_models_not_the_pipelines():
+def test_a_model_in_a_dataset_loop_inside_a_function_is_not_the_pipelines():
     @tf.function
     def step(v):
         return tf.sin(v, name="of_the_model")
@@ -106,7 +106,7 @@ def test_the_ops_of_a_map_function_come_from_its_lines():
     assert runs_from(profile, "Erf") == {"return tf.math.erf(v)": 6}
 
 
-def test_the_iterators_of_a_warm_pipeline_are_seen_and_have_the_time_they_took():
+def test_the_iterators_of_a_warm_pipeline_have_times():
     data = tf.data.Dataset.from_tensors(tf.zeros([2**18])).repeat(64).batch(64)
     list(data)
 

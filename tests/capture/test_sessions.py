@@ -1,4 +1,4 @@
-"""v1 sessions, and one network in v1 and TensorFlow 2: what RunMetadata and arithmetic say."""
+"""v1 sessions, and one network in v1 and TensorFlow 2, against RunMetadata and arithmetic."""
 
 import re
 from collections import Counter
@@ -29,7 +29,7 @@ def small_regression():
 
 @pytest.fixture
 def session_runs(monkeypatch):
-    """Every call of Session.run, whoever makes it, noted on its way."""
+    """Record every call of Session.run."""
     from tensorflow.python.client.session import BaseSession
 
     made = []
@@ -44,9 +44,7 @@ def session_runs(monkeypatch):
 
 
 @pytest.mark.parametrize("checkpoints", [False, True], ids=["plain", "with checkpoints"])
-def test_a_monitored_training_session_has_a_step_per_run_and_a_count_per_training_step(
-    checkpoints, session_runs, tmp_path
-):
+def test_a_monitored_training_session_has_a_step_per_run(checkpoints, session_runs, tmp_path):
     folder = str(tmp_path) if checkpoints else None
     reached = []
 
@@ -71,7 +69,7 @@ def test_a_monitored_training_session_has_a_step_per_run_and_a_count_per_trainin
     assert products["step"].nunique() == 7
 
 
-def test_a_monitored_session_is_seen_as_well():
+def test_a_monitored_session_is_profiled():
     def body():
         with tf.Graph().as_default():
             x, train, step = small_regression()
@@ -113,7 +111,7 @@ def updates(weights, gradients):
 
 
 class InV1:
-    """The network in a graph of its own; `step()` trains it once. `rows` None leaves them open."""
+    """The network in its own graph; `step()` trains it once. With `rows` None the batch is open."""
 
     def __init__(self, rows=BATCH):
         with tf.Graph().as_default() as graph:
@@ -154,7 +152,7 @@ def in_tf2():
 
 @pytest.fixture(scope="module")
 def both():
-    """Profiles of the network in v1 and in TensorFlow 2, and the losses of both."""
+    """Profile the network in v1 and in TensorFlow 2, and keep both losses."""
     old, new = InV1().step, in_tf2()
     losses = [], []
     profiles = [
@@ -164,7 +162,7 @@ def both():
     return *profiles, *losses
 
 
-def test_the_same_network_in_v1_and_tf2_computes_the_same(both):
+def test_the_same_network_in_v1_and_tf2_has_the_same_losses(both):
     _, _, old_losses, new_losses = both
 
     assert old_losses == pytest.approx(new_losses, rel=1e-5)
@@ -190,7 +188,7 @@ def test_the_same_network_in_v1_and_tf2_ran_on_the_same_shapes(both):
     assert old == new
 
 
-def test_the_same_network_in_v1_and_tf2_has_the_float_ops_of_pencil_and_paper(both):
+def test_the_same_network_in_v1_and_tf2_has_the_float_ops_computed_by_hand(both):
     old, new = ({op: n for op, n in float_ops_of(profile).items() if n} for profile in both[:2])
 
     assert old == new
@@ -201,14 +199,14 @@ def test_the_same_network_in_v1_and_tf2_has_the_float_ops_of_pencil_and_paper(bo
     assert family == STEPS * (forward + biases + backward)
 
 
-def test_what_the_two_ask_the_allocator_for_is_the_same_where_nothing_is_written_in_place(both):
+def test_v1_and_tf2_request_the_same_bytes_where_nothing_is_written_in_place(both):
     old, new = (profile.op(select="bytes").frame.set_index("name")["bytes"] for profile in both[:2])
 
     for op in ("_FusedMatMul", "MatMul", "BiasAddGrad", "Mean"):
         assert old[op] == new[op] > 0
 
 
-def test_the_outputs_of_the_two_are_of_the_same_size_to_the_byte(both):
+def test_v1_and_tf2_have_the_same_output_bytes(both):
     old, new = (
         profile.op(select="output_bytes", max_depth=1000).frame.set_index("name")["output_bytes"]
         for profile in both[:2]
@@ -223,7 +221,7 @@ def test_the_outputs_of_the_two_are_of_the_same_size_to_the_byte(both):
 
 
 def told_by_run_metadata(network):
-    """Let TensorFlow itself record one step; give its nodes: op type, inputs, memory, by name."""
+    """Let TensorFlow record one step; return op type, inputs and memory of its nodes, by name."""
     metadata = v1.RunMetadata()
     software = v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE)
     network.step(options=software, run_metadata=metadata)
@@ -250,12 +248,12 @@ def told_by_run_metadata(network):
 
 
 NEVER_SEEN_RUNNING = {"Const", "NoOp", "VarHandleOp"}
-"""What RunMetadata lists although no kernel ran for it in this step: constants and handles are kept
-from the first step on. A trace has them only in a step that also fills RunMetadata."""
+"""Op types that RunMetadata lists although no kernel ran in this step: constants and handles are
+kept from the first step on. A trace has them only in a step that also fills RunMetadata."""
 
 
 @pytest.mark.parametrize("rows", [BATCH, None], ids=["rows known", "rows open"])
-def test_a_sessions_nodes_and_counts_are_those_of_its_run_metadata(rows):
+def test_session_nodes_and_counts_equal_those_in_run_metadata(rows):
     network = InV1(rows)
 
     profile = profiled(lambda: [network.step() for _ in range(STEPS)])
@@ -273,7 +271,7 @@ def test_a_sessions_nodes_and_counts_are_those_of_its_run_metadata(rows):
     }
 
 
-def test_a_sessions_shapes_and_memory_are_those_of_its_run_metadata():
+def test_session_shapes_and_memory_equal_those_in_run_metadata():
     network = InV1(rows=None)
 
     profile = profiled(lambda: [network.step() for _ in range(STEPS)])
@@ -289,7 +287,7 @@ def test_a_sessions_shapes_and_memory_are_those_of_its_run_metadata():
         assert requested[op_type] == STEPS * sum(ran["bytes"] for ran in of_type) > 0
 
 
-def test_run_metadata_that_the_user_asks_for_comes_through_a_profile_untouched():
+def test_the_users_run_metadata_is_the_same_under_a_profile():
     network = InV1()
     bare, told = told_by_run_metadata(network), {}
 
@@ -299,7 +297,7 @@ def test_run_metadata_that_the_user_asks_for_comes_through_a_profile_untouched()
     assert not any("gave way" in note for note in profile.notes)
 
 
-def test_the_float_ops_of_a_network_with_open_rows_are_all_known():
+def test_a_network_with_an_open_batch_size_has_all_float_ops():
     network = InV1(rows=None)
 
     profile = profiled(network.step)

@@ -1,4 +1,4 @@
-"""Cells that run again what ran before: nothing is read twice, and nothing is shown that was."""
+"""Cells that run known functions again: nothing is read twice, and nothing stale is shown."""
 
 import gc
 import weakref
@@ -17,7 +17,7 @@ layers = tf.keras.layers
 
 @pytest.fixture
 def read(monkeypatch):
-    """What is read of functions: all of it that was not remembered."""
+    """Record the names of functions that are read because they were not remembered."""
     done = []
     for module, name in ((node_names, "_read_function"), (python_stacks, "_read_stacks")):
         reader = getattr(module, name)
@@ -28,7 +28,7 @@ def read(monkeypatch):
 
 
 def dense(units):
-    """Make a model, trained once, and what trains it."""
+    """Make a model, trained once, and its training step."""
     model = tf.keras.Sequential([tf.keras.Input((4,)), layers.Dense(units), layers.Dense(1)])
     model.compile("sgd", "mse")
     x, y = np.ones((64, 4), "f4"), np.ones((64, 1), "f4")
@@ -40,7 +40,7 @@ def dense(units):
     return model, fit
 
 
-def test_a_function_that_ran_before_is_not_read_again_and_shows_the_same(read):
+def test_a_known_function_is_not_read_again_and_shows_the_same(read):
     @tf.function
     def loop(x):
         for _ in tf.range(3):
@@ -60,7 +60,7 @@ def test_a_function_that_ran_before_is_not_read_again_and_shows_the_same(read):
     assert runs_from(first, "Sin") == runs_from(second, "Sin") == {"x = tf.sin(x)": 3}
 
 
-def test_a_function_defined_again_under_its_name_shows_its_new_lines_and_ops():
+def test_a_redefined_function_shows_its_new_lines_and_ops():
     x = tf.ones(4)
     found = []
 
@@ -105,7 +105,7 @@ def sum_of_two(second_input):
     return function
 
 
-def test_a_definition_that_takes_the_place_of_another_of_its_name_is_read():
+def test_a_new_definition_under_an_old_name_is_read():
     from tensorflow.python.eager import context, execute
 
     found = []
@@ -126,7 +126,7 @@ def test_a_definition_that_takes_the_place_of_another_of_its_name_is_read():
     assert found == [both | {("x", "Cos")}, both | {("Sin", "Cos")}]
 
 
-def test_what_changes_of_a_model_between_cells_is_shown():
+def test_changes_of_a_model_between_cells_are_shown():
     model, fit = dense(units=5)
     profiled(fit)
     before = profiled(fit).nodes
@@ -141,7 +141,7 @@ def test_what_changes_of_a_model_between_cells_is_shown():
     assert before["name"][of_model].tolist() == after["name"][after["params"] > 0].tolist()
 
 
-def test_after_clear_session_another_model_of_the_same_names_shows_itself():
+def test_after_clear_session_a_model_with_equal_names_is_shown():
     for units in (5, 7):
         tf.keras.backend.clear_session()
         model, fit = dense(units)
@@ -151,7 +151,7 @@ def test_after_clear_session_another_model_of_the_same_names_shows_itself():
         assert shown["sequential/dense_1"] == units + 1
 
 
-def test_what_is_remembered_keeps_no_model_alive():
+def test_remembered_functions_keep_no_model_alive():
     model, fit = dense(units=5)
     profile = profiled(fit)
     profile = profiled(fit)

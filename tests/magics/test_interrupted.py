@@ -1,6 +1,6 @@
-"""Cells that end before their time, in a real shell and a real kernel; and where lines are found.
+"""Cells that end early, in a real shell and a real kernel, and lines of earlier cells.
 
-How many batches were trained is the optimizer's own count.
+The optimizer counts how many batches were trained.
 """
 
 import pytest
@@ -57,7 +57,7 @@ def place(request, tmp_path_factory):
 
 @pytest.fixture
 def run(place, tmp_path):
-    """Run cells; afterwards nothing is left behind, and TensorFlow trains and profiles as ever."""
+    """Run cells; afterwards nothing is left behind, and TensorFlow trains and profiles as usual."""
     yield place.run
     assert place.run(LEFT_BEHIND).value.replace("\n", "") == NOTHING
     after = place.run(
@@ -72,7 +72,7 @@ def run(place, tmp_path):
 @pytest.mark.parametrize(
     ("act", "error"), [("fail", "ValueError"), ("interrupt", "KeyboardInterrupt")]
 )
-def test_a_fit_that_ends_in_the_middle_is_reported_up_to_there(run, act, error):
+def test_a_fit_that_ends_halfway_is_reported_up_to_there(run, act, error):
     run("before = trained()")
 
     outcome = run(f"%%tfprof\n{fit(act)}")
@@ -84,7 +84,7 @@ def test_a_fit_that_ends_in_the_middle_is_reported_up_to_there(run, act, error):
     assert run("counted(), len(nbprof.last().steps)").value == "([5], 5)"
 
 
-def test_an_interrupt_from_outside_is_reported_with_every_batch_that_was_trained(run):
+def test_after_an_interrupt_from_outside_every_trained_batch_is_reported(run):
     run("before = trained()")
 
     outcome = run(f"%%tfprof\n{fit('interrupt_from_outside', epochs=100_000)}")
@@ -96,7 +96,7 @@ def test_an_interrupt_from_outside_is_reported_with_every_batch_that_was_trained
     assert run("counted()").value == f"[{batches}]"
 
 
-def test_a_fit_can_be_profiled_right_after_one_that_was_interrupted(run):
+def test_a_fit_can_be_profiled_right_after_an_interrupted_one(run):
     run(f"%%tfprof -q\n{fit('interrupt_from_outside', epochs=100_000)}")
 
     outcome = run("%%tfprof\nmodel.fit(x, y, batch_size=32, verbose=0);")
@@ -106,7 +106,7 @@ def test_a_fit_can_be_profiled_right_after_one_that_was_interrupted(run):
     assert run("counted(), len(nbprof.last().steps)").value == "([10], 10)"
 
 
-def test_the_traceback_of_an_interrupt_during_a_call_is_that_of_the_bare_cell(run):
+def test_an_interrupt_during_a_call_has_the_traceback_of_the_bare_cell(run):
     run(
         "def held(value):\n    interrupt()\n    return value\n"
         "waits = tf.function(lambda v: tf.numpy_function(held, [v], tf.float32))"
@@ -119,7 +119,7 @@ def test_the_traceback_of_an_interrupt_during_a_call_is_that_of_the_bare_cell(ru
     assert not profiled.of_nbprof
 
 
-def test_the_tensor_at_the_peak_is_found_in_the_earlier_cell_that_has_its_line(run):
+def test_the_tensor_at_the_peak_names_its_line_in_an_earlier_cell(run):
     run(
         "def noise():\n    return tf.random.uniform([12 * 2**20])\n\n"
         "def total():\n    return tf.reduce_sum(noise())\n\n"
@@ -128,16 +128,18 @@ def test_the_tensor_at_the_peak_is_found_in_the_earlier_cell_that_has_its_line(r
     number = int(run("len(In) - 2").value)
 
     for make in ("keep", "reduce", "noise", "total"):
-        # The pause: an executor may end after it has told Python of the result.
-        run(f"%%tfprof -q\nimport time\n\nmade = {make}()\ntime.sleep(0.2)")
-        run("largest = nbprof.last().live_at_peak().iloc[0]")
+        for _ in range(20):  # an executor may end after the trace, which then lacks its events
+            run(f"%%tfprof -q\n\n\nmade = {make}()")
+            run("largest = nbprof.last().live_at_peak().iloc[0]")
+            if run("largest['source']").value != "''":
+                break
 
         assert run("largest['source']").value == f"'In [{number}]:2:noise'"
         assert run("int(largest['bytes'])").value == str(48 * 2**20)
     run("del made")
 
 
-def test_a_layer_and_a_training_step_of_earlier_cells_are_found_in_their_cells(run):
+def test_a_layer_and_a_training_step_name_their_lines_in_earlier_cells(run):
     run(
         "class Bent(tf.keras.layers.Layer):\n    def call(self, x):\n"
         "        bent = tf.math.erf(x)\n        return bent * 2.0"
@@ -162,7 +164,7 @@ def test_a_layer_and_a_training_step_of_earlier_cells_are_found_in_their_cells(r
     assert seen[f"In [{step}]:7:step"][1] >= 2 * 4
 
 
-def test_a_map_function_of_an_earlier_cell_is_found_in_its_cell(run):
+def test_a_map_function_names_its_line_in_an_earlier_cell(run):
     run("def prepare(v):\n    return tf.math.erf(tf.cast(v, tf.float32))")
     number = int(run("len(In) - 2").value)
 

@@ -1,4 +1,4 @@
-"""What tests profile of real TensorFlow, and how they count what ran."""
+"""Models and blocks to profile with real TensorFlow, and ways to count what ran."""
 
 import json
 import subprocess
@@ -51,7 +51,7 @@ def model_runs(profile):
 
 
 def runs_from(profile, op_type):
-    """Count the runs of an op type by the innermost line of Python they come from."""
+    """Count the runs of an op type by the innermost line of the user's Python."""
     events = profile.events[profile.events["is_run"]]
     events = events[profile.nodes["op_type"].to_numpy()[events["node"]] == op_type]
     users = profile.frames[~profile.frames["framework"]]
@@ -69,7 +69,7 @@ def shapes_of(profile):
 
 
 def printed_by(script, *arguments):
-    """Run a script in a process of its own; give the JSON it prints on its last line."""
+    """Run a script in its own process and return the JSON on the last line it prints."""
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False
     )

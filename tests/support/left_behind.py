@@ -1,4 +1,4 @@
-"""A place for cells where whatever they leave behind is found."""
+"""Run cells in a place where whatever they leave behind is found."""
 
 import os
 import tempfile
@@ -34,7 +34,7 @@ NOTHING = str(
 
 @contextmanager
 def watched_place(kind, folder, first_cell):
-    """Open a shell or a kernel with nbprof, whose temporary files are in the folder."""
+    """Open a shell or a kernel with nbprof that puts temporary files into the folder."""
     os.environ["TMPDIR"] = str(folder)
     tempfile.tempdir = None
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
