@@ -211,10 +211,10 @@ def test_waiting_for_a_slow_input_pipeline_is_not_op_time():
     slow_runs = events[op_type == "PyFuncStateless"]
     assert slow_runs["self_ns"].sum() >= 4 * 50_000_000
     waited = []
-    for getting in events[op_type == "IteratorGetNext"].itertuples():
+    for getting in events[np.isin(op_type, ("IteratorGetNext", "Iterator::Root"))].itertuples():
         start = slow_runs["start_ns"].clip(lower=getting.start_ns)
         end = slow_runs["end_ns"].clip(upper=getting.end_ns)
-        waited.append((end - start).clip(lower=0).sum())
+        waited.append((end - start).clip(lower=0).max())  # slow runs may overlap
         assert getting.self_ns <= getting.duration_ns - waited[-1]
     assert max(waited) > 0
 
