@@ -97,7 +97,7 @@ class Column:
         """Whether the op view prints two percentages with it; counts come in pairs, without."""
         return len(self.measures) == 1
 
-    @property
+    @cached_property
     def format(self) -> Callable[[float], str]:
         """The function that writes its numbers."""
         return self.unit.format

@@ -11,8 +11,12 @@ from nbprof.units import NOT_RECORDED, format_micros
 from nbprof.view_kinds import VIEWS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nbprof.columns import Column
     from nbprof.views.view import View
+
+Row = dict[Any, Any]
 
 MAX_ROWS = 500
 """The most rows that go into a notebook or a terminal."""
@@ -81,7 +85,7 @@ def _shapes_line(entry: dict[str, Any]) -> str:
     return f"input_type: {shapes}\t{counts}\texec_time: {format_micros(entry['micros'])}"
 
 
-def _op_cell(column: "Column", row: dict[Any, Any]) -> str:
+def _op_cell(column: "Column", row: Row) -> str:
     if not column.metrics:
         return str(row[column.name])
     if not column.has_shares:
@@ -103,7 +107,7 @@ def plain_count(count: float) -> str:
     return f"{count:.0f}" if count == int(count) else f"{count:.2f}"
 
 
-def tree_records(view: "View", count: int | None = None) -> Iterator[dict[Any, Any]]:
+def tree_records(view: "View", count: int | None = None) -> Iterator[Row]:
     """Yield the rows of a tree, each with whether it counts for itself."""
     frame = view.frame if count is None else view.frame.head(count)
     accounted = [True] * len(frame) if view.accounted is None else view.accounted.tolist()
@@ -112,45 +116,54 @@ def tree_records(view: "View", count: int | None = None) -> Iterator[dict[Any, A
 
 
 def _tree_rows(view: "View") -> Iterator[str]:
+    writers = list(filter(None, (_tree_writer(view, column) for column in view.columns)))
     below = [column.name for column in view.columns if column.shows == "lines"]
     for row in tree_records(view):
-        cells = ", ".join(
-            cell for column in view.columns for cell in _tree_cells(view, column, row)
-        )
+        cells = ", ".join([cell for write in writers for cell in write(row)])
         yield f"{'  ' * row['depth']}{row['name']} ({cells})"
         yield from filter(None, (row[name] for name in below))
 
 
-def _tree_cells(view: "View", column: "Column", row: dict[Any, Any]) -> Iterator[str]:
-    """Write the cells of a column: usually one, none where there is nothing to print."""
+def _tree_writer(view: "View", column: "Column") -> "Callable[[Row], list[str]] | None":
+    """Return the function that writes a column's cells: usually one, none if there is no text."""
+    name, label = column.name, column.label
     of_lines = VIEWS[view.name].rows_are_lines
     if of_lines and view.exact and column.not_for_lines:
-        yield f"{column.name} N/A in code view"
-    elif column.metrics:
-        if column.label and row[column.label] and not of_lines:
-            yield row[column.label]
-        pairs = "|".join(tree_cell(column, metric, row) for metric in column.metrics)
-        yield pairs + column.tree_suffix
-    elif column.shows == "shapes":
-        entries = row[column.name]
-        yield "|".join(_numbered(entries[0]["shapes"])) if entries else ""
-    elif column.shows == "words":
+        return lambda _: [f"{name} N/A in code view"]
+    if column.metrics:
+        if label and not of_lines:
+            return lambda row: [*filter(None, (row[label],)), _tree_numbers(column, row)]
+        return lambda row: [_tree_numbers(column, row)]
+    if column.shows == "shapes":
+        return lambda row: [_first_shapes(row[name])]
+    if column.shows == "lines":
+        return None
+    if column.optional:
         # In tfprof's code view a row whose ops have no device prints an empty cell.
-        missing = row[column.name] is None if of_lines else not row[column.name]
-        if not (column.optional and missing):
-            yield row[column.name] or ""
+        missing = (None,) if of_lines else (None, "")
+        return lambda row: [] if row[name] in missing else [row[name]]
+    return lambda row: [row[name] or ""]
+
+
+def _tree_numbers(column: "Column", row: Row) -> str:
+    pairs = [tree_cell(column, metric, row) for metric in column.metrics]
+    return "|".join(pairs) + column.tree_suffix
+
+
+def _first_shapes(entries: list[dict[str, Any]]) -> str:
+    return "|".join(_numbered(entries[0]["shapes"])) if entries else ""
 
 
 def _numbered(shapes: list[str]) -> Iterator[str]:
     return (f"{place}:{shape}" for place, shape in enumerate(shapes))
 
 
-def tree_cell(column: "Column", metric: str, row: dict[Any, Any]) -> str:
+def tree_cell(column: "Column", metric: str, row: Row) -> str:
     """Write `self/total`."""
     return f"{own_number(column, metric, row)}/{column.format(row[f'total_{metric}'])}"
 
 
-def own_number(column: "Column", metric: str, row: dict[Any, Any]) -> str:
+def own_number(column: "Column", metric: str, row: Row) -> str:
     """Write a row's own number; the root and rows that do not count for themselves have `--`."""
     if row["parent"] < 0 or (isnan(row[metric]) and not row.get(ACCOUNTED, True)):
         return "--"

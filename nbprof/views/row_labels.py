@@ -73,20 +73,23 @@ class Labels:
         An empty word of the first column counts, as in tfprof: a node that never ran has an empty
         device.
         """
-        first, *others = map(self._words_of_nodes, names)
+        columns = [self._words_of_nodes(name, keep_empty=name == names[0]) for name in names]
         words: dict[int, set[str]] = defaultdict(set)
         for row, node in self._pairs():
-            words[row].update(first[node])
-            for column in others:
-                words[row].update(filter(None, column[node]))
+            found = words[row]
+            for column in columns:
+                found.update(column[node])
         return words
 
-    def _words_of_nodes(self, name: str) -> list[Sequence[str]]:
+    def _words_of_nodes(self, name: str, keep_empty: bool) -> list[Sequence[str]]:
         """Return the words that each node has in a column of `nodes`."""
         if name == "types":
             return self._profile.types.tolist()
         texts = self._profile.nodes[name].tolist()
-        return [text.split("|") if name == "device" else (text,) for text in texts]
+        words = {text: text.split("|") if name == "device" else [text] for text in set(texts)}
+        if not keep_empty:
+            words = {text: [word for word in found if word] for text, found in words.items()}
+        return [words[text] for text in texts]
 
     def _pairs(self) -> "zip[tuple[int, int]]":
         return zip(self._group.tolist(), self._members.node.tolist(), strict=True)
