@@ -160,8 +160,12 @@ def test_a_new_column_is_in_the_generated_docs(column):
 def test_a_column_can_be_limited_to_some_views(column, cell, monkeypatch):
     monkeypatch.setitem(COLUMNS, column.name, replace(column, views=("op",)))
 
-    assert "cache_misses" in cell.op(select="micros,cache_misses").frame
-    assert "cache_misses" not in cell.scope(select="micros,cache_misses").frame
+    op, scope = (cell.view(name, select="micros,cache_misses") for name in ("op", "scope"))
+
+    assert "cache_misses" in op.frame
+    assert op.notes == ()
+    assert "cache_misses" not in scope.frame
+    assert scope.notes == ("the scope view has no cache_misses; these have it: op",)
 
 
 @pytest.mark.parametrize("name", COLUMNS)

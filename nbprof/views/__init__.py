@@ -4,6 +4,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
 from nbprof.options import check_output
 from nbprof.view_kinds import VIEWS, ViewKind, view_names
@@ -30,8 +31,18 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
     named = (*options.select, options.order_by, *options.minimum)
     counted = profile if "params" in named else only_what_ran(profile)
     shown = make(counted, options)
-    notes = shown.notes + why_nothing(shown, lambda other: make(counted, other))
-    return replace(shown, profile=profile, notes=notes + unwritten(options))
+    notes = shown.notes + _columns_not_here(name, options)
+    notes += why_nothing(shown, lambda other: make(counted, other)) + unwritten(options)
+    return replace(shown, profile=profile, notes=notes)
+
+
+def _columns_not_here(view: str, options: "ViewOptions") -> tuple[str, ...]:
+    """Return a note for each selected column that this view does not have."""
+    return tuple(
+        f"the {view} view has no {name}; these have it: {', '.join(COLUMNS[name].views)}"
+        for name in options.select
+        if COLUMNS[name].views and view not in COLUMNS[name].views
+    )
 
 
 def _maker(kind: ViewKind) -> "Callable[[Profile, ViewOptions], View]":
