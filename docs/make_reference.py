@@ -1,6 +1,6 @@
 """Write docs/reference.md from the tables of magics, views and flags.
 
-`python docs/make_reference.py` writes it anew. Calls from Python are listed below; the
+`python docs/make_reference.py` writes it. Calls from Python are listed below; the
 rest is read from the package.
 """
 
@@ -50,7 +50,7 @@ CALLS = {
 
 def reference_page():
     """Return the page as Markdown."""
-    from nbprof.flags import PRESETS
+    from nbprof.flag_values import PRESETS
     from nbprof.magics.help_and_completion import forms
     from nbprof.magics.magic_table import MAGICS
     from nbprof.view_kinds import VIEWS
@@ -79,7 +79,7 @@ def reference_page():
         *("", "## Presets", ""),
         "`-preset NAME`, or `profile.view(…, preset=NAME)`. Options beside it win.",
         "",
-        *table(("preset", "stands for"), ((code(n), code(spell(o))) for n, o in PRESETS.items())),
+        *table(("preset", "same as"), ((code(n), code(spell(o))) for n, o in PRESETS.items())),
     ]
     for heading, calls in CALLS.items():
         lines += ["", f"## {heading}", ""]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from keyword import iskeyword
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
@@ -21,6 +21,32 @@ OUTPUTS = ("stdout", "none", *FILE_OUTPUTS)
 
 MAX_COUNT = 10**6
 """Upper bound of a count, to catch typing errors."""
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "trainable_variables_parameter": {
+        "max_depth": 10000,
+        "account_type_regexes": ("_trainable_variables",),
+        "account_displayed_op_only": True,
+        "select": ("params",),
+        "order_by": "name",
+    },
+    "float_operation": {
+        "max_depth": 10000,
+        "min_float_ops": 1,
+        "account_displayed_op_only": True,
+        "select": ("float_ops",),
+        "order_by": "float_ops",
+    },
+    "time_and_memory": {
+        "max_depth": 10000,
+        "min_bytes": 1,
+        "min_micros": 1,
+        "account_displayed_op_only": True,
+        "select": ("micros", "bytes"),
+        "order_by": "micros",
+    },
+}
+"""The ready-made options of ProfileOptionBuilder, by name."""
 
 _YES, _NO = ("true", "t", "yes", "y", "1", ""), ("false", "f", "no", "n", "0")
 

@@ -12,38 +12,13 @@ from typing import Any, Literal
 from nbprof import flag_values as values
 from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
+from nbprof.flag_values import PRESETS
 
 TFPROF, MEMIT, MPRUN, MEMOBJ = "tfprof", "memit", "mprun", "memobj"
 MEMORY = (MEMIT, MPRUN, MEMOBJ)
 
 BACKENDS = ("nbprof", "memory_profiler")
 """The meters that `%memit` can measure with."""
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "trainable_variables_parameter": {
-        "max_depth": 10000,
-        "account_type_regexes": ("_trainable_variables",),
-        "account_displayed_op_only": True,
-        "select": ("params",),
-        "order_by": "name",
-    },
-    "float_operation": {
-        "max_depth": 10000,
-        "min_float_ops": 1,
-        "account_displayed_op_only": True,
-        "select": ("float_ops",),
-        "order_by": "float_ops",
-    },
-    "time_and_memory": {
-        "max_depth": 10000,
-        "min_bytes": 1,
-        "min_micros": 1,
-        "account_displayed_op_only": True,
-        "select": ("micros", "bytes"),
-        "order_by": "micros",
-    },
-}
-"""The ready-made options of ProfileOptionBuilder, by name."""
 
 
 def _no_choices() -> tuple[str, ...]:

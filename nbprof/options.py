@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nbprof.errors import NbprofError
-from nbprof.flag_values import EVERYTHING, Output, metric_names
-from nbprof.flags import PRESETS, unknown_flag, view_options
+from nbprof.flag_values import EVERYTHING, PRESETS, Output, metric_names
+from nbprof.flags import unknown_flag, view_options
 from nbprof.view_kinds import VIEWS
 
 __all__ = ["EVERYTHING", "Output", "ViewOptions", "check_output"]

@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from support.paths import TOP
 
 import nbprof
-from nbprof.flags import PRESETS
+from nbprof.flag_values import PRESETS
 from nbprof.view_kinds import VIEWS
 
 DOCS = TOP / "docs"

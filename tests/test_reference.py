@@ -5,8 +5,8 @@ import runpy
 
 from support.paths import TOP
 
-from nbprof.flag_values import OUTPUTS
-from nbprof.flags import PRESETS, flags_of
+from nbprof.flag_values import OUTPUTS, PRESETS
+from nbprof.flags import flags_of
 from nbprof.magics.magic_table import MAGICS
 
 PAGE = TOP / "docs" / "reference.md"

@@ -11,7 +11,7 @@ from nbprof.capture.compat import hooks
 
 
 @contextmanager
-def steps_told(begin: Callable[[str], Callable[[], None]]) -> Iterator[None]:
+def watch_steps(begin: Callable[[str], Callable[[], None]]) -> Iterator[None]:
     """Call `begin(name)` when a step begins in the block, and its result when the step ends.
 
     Nothing is imported for it: without TensorFlow there are no steps.

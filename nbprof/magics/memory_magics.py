@@ -63,10 +63,10 @@ class MemoryMagics(Magics):
         code = _compiled(self.shell, MEMIT, line, parsed, cell)
         if cell is not None and parsed.rest:
             compile_statement(self.shell, MEMIT, parsed.rest).run()
-        from nbprof.capture.step_watch import steps_told
+        from nbprof.capture.step_watch import watch_steps
         from nbprof.memory.backends import backend
 
-        measuring = or_usage_error(backend, parsed.flags, steps_told)
+        measuring = or_usage_error(backend, parsed.flags, watch_steps)
         value = None
         try:
             for _ in range(parsed.get("r", 1)):

@@ -220,7 +220,7 @@ def test_v1_and_tf2_have_the_same_output_bytes(both):
     assert old["_FusedMatMul"] == STEPS * BATCH * (128 + 10) * 4
 
 
-def told_by_run_metadata(network):
+def nodes_in_run_metadata(network):
     """Let TensorFlow record one step; return op type, inputs and memory of its nodes, by name."""
     metadata = v1.RunMetadata()
     software = v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE)
@@ -233,18 +233,18 @@ def told_by_run_metadata(network):
         for node in nodes
         if node.output
     }
-    told = {}
+    listed = {}
     for node in nodes:
         op_type, inputs = re.search(r" = (\w+)\((.*)\)", node.timeline_label).groups()
         data = [name for name in inputs.split(", ") if name and not name.startswith("^")]
-        told.setdefault(node.node_name, []).append(
+        listed.setdefault(node.node_name, []).append(
             {
                 "op_type": op_type,
                 "shapes": tuple(shapes[name] or "scalar" for name in data),
                 "bytes": sum(memory.total_bytes for memory in node.memory),
             }
         )
-    return told
+    return listed
 
 
 NEVER_SEEN_RUNNING = {"Const", "NoOp", "VarHandleOp"}
@@ -258,16 +258,16 @@ def test_session_nodes_and_counts_equal_those_in_run_metadata(rows):
 
     profile = profiled(lambda: [network.step() for _ in range(STEPS)])
 
-    told = told_by_run_metadata(network)
+    listed = nodes_in_run_metadata(network)
     ran = {
         name: STEPS * len(times)
-        for name, times in told.items()
+        for name, times in listed.items()
         if times[0]["op_type"] not in NEVER_SEEN_RUNNING
     }
     assert node_runs(profile) == ran
     nodes = profile.nodes[profile.nodes["params"] == 0]  # variables are handles, and do not run
     assert dict(zip(nodes["name"], nodes["op_type"], strict=True)) == {
-        name: told[name][0]["op_type"] for name in ran
+        name: listed[name][0]["op_type"] for name in ran
     }
 
 
@@ -276,10 +276,10 @@ def test_session_shapes_and_memory_equal_those_in_run_metadata():
 
     profile = profiled(lambda: [network.step() for _ in range(STEPS)])
 
-    told = [ran for times in told_by_run_metadata(network).values() for ran in times]
+    listed = [ran for times in nodes_in_run_metadata(network).values() for ran in times]
     requested = profile.op(select="bytes").frame.set_index("name")["bytes"]
     for op_type in ("MatMul", "_FusedMatMul", "Mean", "Tile", "Shape"):
-        of_type = [ran for ran in told if ran["op_type"] == op_type]
+        of_type = [ran for ran in listed if ran["op_type"] == op_type]
         by_shapes = Counter(ran["shapes"] for ran in of_type)
         assert shapes_of(profile)[op_type] == {
             shapes: STEPS * count for shapes, count in by_shapes.items()
@@ -289,11 +289,11 @@ def test_session_shapes_and_memory_equal_those_in_run_metadata():
 
 def test_the_users_run_metadata_is_the_same_under_a_profile():
     network = InV1()
-    bare, told = told_by_run_metadata(network), {}
+    bare, listed = nodes_in_run_metadata(network), {}
 
-    profile = profiled(lambda: told.update(told_by_run_metadata(network)))
+    profile = profiled(lambda: listed.update(nodes_in_run_metadata(network)))
 
-    assert told.keys() == bare.keys()
+    assert listed.keys() == bare.keys()
     assert not any("gave way" in note for note in profile.notes)
 
 

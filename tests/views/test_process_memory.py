@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nbprof
-from nbprof.capture.step_watch import steps_told
+from nbprof.capture.step_watch import watch_steps
 from nbprof.errors import NbprofError
 from nbprof.memory import measure
 from nbprof.memory.backends import backend
@@ -43,7 +43,7 @@ def told(code):
         names.append(name)
         return lambda: ended.append(name)
 
-    with steps_told(begin):
+    with watch_steps(begin):
         code()
     return names, len(ended)
 
@@ -93,7 +93,7 @@ def test_nothing_stays_watched():
 
 
 def test_memit_marks_the_steps():
-    meter = backend({}, steps_told)
+    meter = backend({}, watch_steps)
 
     meter.run(lambda before: (before(1), [outer(tf.constant(1.0)) for _ in range(3)])[0])
 
