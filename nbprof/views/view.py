@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def unwritten(options: "ViewOptions") -> tuple[str, ...]:
     """Return the note of a view that names an outfile, which making it has not written."""
     path = options.output.outfile
-    return (f"view.write_output() writes {path}; until then nothing is written",) if path else ()
+    return (f"view.write_output() writes {path}",) if path else ()
 
 
 @dataclass(frozen=True, eq=False)
