@@ -1,6 +1,6 @@
-"""Which nodes count, and which rows show: tfprof's regular expressions.
+"""Which nodes count: tfprof's regular expressions.
 
-They are RE2's and must match the whole text; each distinct text is looked at once.
+They have RE2's syntax and must match a whole text; each distinct text is matched once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,24 +11,24 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nbprof.arrays import Mask
+from nbprof.arrays import Ints, Mask, Rows
 from nbprof.options import EVERYTHING
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 
-def matches(texts: Sequence[str], patterns: tuple[str, ...]) -> Mask:
-    """Tell which texts one of the patterns matches."""
+def matches(texts: Sequence[str] | npt.NDArray[np.object_], patterns: tuple[str, ...]) -> Mask:
+    """Mark the texts that one of the patterns matches."""
     if patterns == EVERYTHING or not patterns:
         return np.full(len(texts), bool(patterns))
-    known = _known(set(texts), patterns)
-    return np.fromiter(map(known.__getitem__, texts), np.bool_, len(texts))
+    matched = _match_each(set(texts), patterns)
+    return np.fromiter(map(matched.__getitem__, texts), np.bool_, len(texts))
 
 
-def _known(texts: Iterable[str], patterns: tuple[str, ...]) -> dict[str, bool]:
+def _match_each(texts: Iterable[str], patterns: tuple[str, ...]) -> dict[str, bool]:
     compiled = [_compile(pattern) for pattern in patterns]
-    return {text: any(one.fullmatch(text) for one in compiled) for text in texts}
+    return {text: any(regex.fullmatch(text) for regex in compiled) for text in texts}
 
 
 @cache
@@ -40,22 +40,34 @@ def _compile(pattern: str) -> Any:
     return re2.compile(pattern, options)
 
 
-def weights(profile: "Profile", patterns: tuple[str, ...]) -> npt.NDArray[np.int64]:
+def weights(profile: "Profile", patterns: tuple[str, ...]) -> Ints:
     """Count for each node how many of the patterns match one of its types.
 
-    tfprof adds a node up once for each pattern that matches it, but for `.*` alone.
+    tfprof adds a node up once for each pattern that matches it, except for `.*` alone.
     """
-    nodes = profile.nodes
+    count = len(profile.nodes)
     if patterns == EVERYTHING:
-        return np.ones(len(nodes), dtype=np.int64)
-    total = np.zeros(len(nodes), dtype=np.int64)
-    columns = [pd.factorize(nodes[name]) for name in ("op_type", "device")]
-    further = [(row, types) for row, types in enumerate(profile.types) if types]
+        return np.ones(count, dtype=np.int64)
+    columns = [pd.factorize(profile.nodes[name]) for name in ("op_type", "device")]
+    types_of_node = {node: types for node, types in enumerate(profile.types) if types}
+    weight = np.zeros(count, dtype=np.int64)
     for pattern in patterns:
-        matched = np.zeros(len(nodes), dtype=bool)
+        matched = np.zeros(count, dtype=bool)
         for codes, texts in columns:
             matched |= matches([text or "\n" for text in texts], (pattern,))[codes]
-        known = _known({text for _, types in further for text in types}, (pattern,))
-        matched[[row for row, types in further if any(map(known.__getitem__, types))]] = True
-        total += matched
-    return total
+        matched[_nodes_with_type(types_of_node, pattern)] = True
+        weight += matched
+    return weight
+
+
+def _nodes_with_type(types_of_node: dict[int, Sequence[str]], pattern: str) -> list[int]:
+    """Return the nodes that have a further type which the pattern matches."""
+    matched = _match_each(set().union(*types_of_node.values()), (pattern,))
+    return [node for node, types in types_of_node.items() if any(map(matched.__getitem__, types))]
+
+
+def accounted_rows(count: int, rows: Rows, patterns: tuple[str, ...]) -> Mask:
+    """Mark the rows that count: those given, or all where every type does."""
+    accounted = np.full(count, patterns == EVERYTHING)
+    accounted[rows] = True
+    return accounted

@@ -1,45 +1,55 @@
 """The code view: the tree of the Python lines that made the graph's ops or ran the eager ones."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from nbprof.arrays import Rows
+from nbprof.arrays import NONE
 from nbprof.errors import NbprofError
-from nbprof.options import EVERYTHING
 from nbprof.protos.letters import letters
 from nbprof.views import tree
-from nbprof.views.accounting import weights
-from nbprof.views.line_frames import GRADIENT, frames_of_rows
+from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import Members, add_up, measure, members_by, weighted
+from nbprof.views.nesting import Nesting, visiting_order
 from nbprof.views.row_labels import Labels
+from nbprof.views.tree_filter import Rules
 from nbprof.views.view import Lines
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from nbprof._profile import Profile
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
 
 Path = tuple[str, ...]
 """The labels from the outermost line to a row."""
+Frame = tuple[Any, ...]
 
 NOT_KNOWN = ("no Python line known",)
 """The row of the ops that TensorFlow made by itself."""
+GRADIENT = " (gradient)"
+"""What tfprof appends to the lines of gradients."""
+LONGEST_NAME = 19
+"""A function name of more bytes than this is cut."""
+CUT_NAME = 17
+"""The number of bytes that are left of a cut function name."""
+FRAME_COLUMNS = ("file", "line", "function", "function_line")
 
 NO_STACKS = (
-    "the code view needs lines of Python, and this profile has none: give load_tfprof an op log "
-    "with call stacks (tf.compat.v1.profiler.write_op_log with add_trace=True writes one)."
+    "the code view needs Python lines, and this profile has none: give load_tfprof an op log with "
+    "call stacks (tf.compat.v1.profiler.write_op_log with add_trace=True writes one)."
 )
 NO_STACKS_IN_TRACE = (
-    "the code view needs lines of Python, and a trace has none: look at the scope view, or "
-    "profile TensorFlow code with %%tfprof."
+    "the code view needs Python lines, and a trace has none: use the scope view, or profile "
+    "TensorFlow code with %%tfprof."
+)
+ONLY_GRADIENTS = (
+    "the code view needs the call stack of an op that is not a gradient, and the op log has none: "
+    "write it again with tf.compat.v1.profiler.write_op_log(..., add_trace=True)."
 )
 
-LONGEST_NAME, CUT_NAME = 19, 17
-
-RULES = tree.Rules(
+RULES = Rules(
     minimum_of_own=(),
     counts_runs=False,
     trims_the_row=True,
@@ -48,101 +58,112 @@ RULES = tree.Rules(
 )
 
 
+@dataclass(frozen=True, eq=False)
+class LinesOfMembers:
+    """The lines that nodes come from; a member is the part of a node that has one stack."""
+
+    members: Members
+    paths: list[Path]
+    stacks: list[int]
+    """The number of each member's stack in `profile.frames`."""
+
+
 def view(profile: "Profile", options: "ViewOptions") -> "View":
     """Place every op run under the line it comes from."""
     if not profile.has_stacks:
         raise NbprofError(NO_STACKS if profile.recording.tfprof else NO_STACKS_IN_TRACE)
-    return tree.view("code", _lines(profile, options), profile, options)
+    return tree.view("code", _line_tree(profile, options), profile, options)
 
 
-def _lines(profile: "Profile", options: "ViewOptions") -> tree.Tree:
-    """Make the tree of lines; a member is a node as far as it comes from one stack."""
-    shown = profile.frames if options.frames == "all" else _users(profile.frames)
-    paths, sources = _paths(shown)
-    find = _logged if profile.recording.tfprof else _watched
-    members, of_member, stacks = find(profile, paths)
-    rows, parent, level = _rows(of_member)
-    place = {path: row for row, path in enumerate(rows)}
-    group = np.array([place[path] for path in of_member], dtype=np.intp)
-    weight = weights(profile, options.account_type_regexes)[members.node]
-    pprof = options.output.kind == "pprof"
-    uses = (lambda _: True) if pprof else options.uses
-    of_members = measure(profile, options.step, members, uses)
-    metrics = add_up(weighted(of_members, weight), group, len(rows))
-    lines = None
-    if pprof:
-        lines = Lines(frames_of_rows(rows, of_member, stacks, shown), of_members)
-    accounted = np.full(len(rows), options.account_type_regexes == EVERYTHING)
-    accounted[group[weight > 0]] = True
-    counted = np.where(weight > 0, group, tree.NOWHERE)
+def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
+    frames = _labelled(profile.frames, options.frames)
+    find_lines = _logged_lines if profile.recording.tfprof else _recorded_lines
+    found = find_lines(profile, _paths(frames))
+    rows, nesting = _rows(found.paths)
+    row_of_path = dict(zip(rows, range(len(rows)), strict=True))
+    group = np.array([*map(row_of_path.__getitem__, found.paths)], dtype=np.intp)
+    patterns = options.account_type_regexes
+    weight = weights(profile, patterns)[found.members.node]
+    for_pprof = options.output.kind == "pprof"
+    uses = (lambda _: True) if for_pprof else options.uses
+    metrics = measure(profile, options.step, found.members, uses)
+    counted = np.where(weight > 0, group, tree.NO_ROW)
     return tree.Tree(
-        [path[-1] for path in rows],
-        parent,
-        level,
-        metrics,
-        accounted,
-        Labels(profile, options.step, members, counted, are_nodes=False),
-        {"source": [sources.get(path[-1], "") for path in rows]},
-        RULES,
-        lines,
+        names=np.array([path[-1] for path in rows], dtype=object),
+        nesting=nesting,
+        metrics=add_up(weighted(metrics, weight), group, len(rows)),
+        accounted=accounted_rows(len(rows), group[weight > 0], patterns),
+        labels=Labels(profile, options.step, found.members, counted, are_nodes=False),
+        texts={"source": _source_texts(rows, frames)},
+        rules=RULES,
+        lines=Lines(_frames_of_rows(rows, found, frames), metrics) if for_pprof else None,
     )
 
 
-def _rows(paths: list[Path]) -> tuple[list[Path], Rows, Rows]:
-    """Make a row of each line, in the order in which the lines first come."""
+def _labelled(frames: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Add the labels; drop frameworks' frames: their work belongs to the line that calls them."""
+    if kind != "all":
+        frames = frames[~frames["framework"]]
+    labels = list(map(label, frames["file"], frames["line"], frames["function"]))
+    return frames.assign(label=pd.Series(labels, frames.index, dtype=object))
+
+
+def _rows(paths: list[Path]) -> tuple[list[Path], Nesting]:
+    """Make a row for each line, siblings in the order in which they first occur."""
     found: dict[Path, int] = {}
     parent: list[int] = []
     for path in paths:
         if path not in found:
             for end in range(1, len(path) + 1):
                 if path[:end] not in found:
-                    parent.append(found.get(path[: end - 1], tree.NONE))
+                    parent.append(found.get(path[: end - 1], NONE))
                     found[path[:end]] = len(found)
-    order, level = tree.visiting_order(parent)
     rows = list(found)
-    place = np.full(len(order) + 1, tree.NONE, dtype=np.intp)
-    place[order] = np.arange(len(order))
-    above = place[np.array(parent, dtype=np.intp)[order]] if order else place[:0]
-    return [rows[row] for row in order], above, np.array(level, dtype=np.intp)
+    order, nesting = visiting_order(parent)
+    return [rows[row] for row in order.tolist()], nesting
 
 
-def _watched(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path], list[int]]:
-    """Give the members of a recorded cell, sorted by their lines, their paths and stacks."""
+def _recorded_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
+    """Return the lines of a recorded cell: those of each run's stack."""
     unknown = np.zeros(len(profile.nodes), dtype=np.int64)
     stack = profile.costs["stack"].to_numpy(np.int64) + 1
     members, stack = members_by(profile, stack, unknown)
     stacks = (stack - 1).tolist()
-    return members, [paths.get(number, NOT_KNOWN) for number in stacks], stacks
+    return LinesOfMembers(members, [paths.get(number, NOT_KNOWN) for number in stacks], stacks)
 
 
-def _logged(profile: "Profile", paths: dict[int, Path]) -> tuple[Members, list[Path], list[int]]:
-    """Give the nodes that tfprof's log has a stack for, by name, gradients last; paths and stacks.
+def _logged_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
+    """Return the lines that tfprof's log has for nodes, by node name, gradients last.
 
-    A gradient's line is that of the node it is of, on a branch of its own.
+    A gradient has the line of its forward node, on a branch of its own.
     """
     names = profile.nodes["name"].tolist()
-    by_name = [node for node in sorted(range(len(names)), key=names.__getitem__) if node in paths]
-    row = {name: number for number, name in enumerate(names)}
-    forward = {node: forward_of(names[node]) for node in by_name}
-    plain = [node for node in by_name if not forward[node]]
-    of_plain = {names[node] for node in plain}
-    gradients = [node for node in by_name if forward[node] and forward[node] in of_plain]
-    gradients.sort(key=forward.__getitem__)
+    logged = sorted(filter(paths.__contains__, range(len(names))), key=names.__getitem__)
+    forward = {node: forward_of(names[node]) for node in logged}
+    plain = [node for node in logged if not forward[node]]
     if not plain:
-        raise NbprofError("the op log has no call stack of an op that is no gradient.")
-    stacks = [*plain, *(row[forward[node]] for node in gradients)]
-    of_member = [paths[stack] for stack in stacks]
-    for member in range(len(plain), len(stacks)):
-        of_member[member] = tuple(f"{text}{GRADIENT}" for text in of_member[member])
-    place = np.full(len(names), len(stacks), dtype=np.intp)
-    chosen = np.array([*plain, *gradients], dtype=np.intp)
-    place[chosen] = np.arange(len(chosen))
-    members = Members(chosen, place[profile.costs["node"].to_numpy()])
-    return members, of_member, stacks
+        raise NbprofError(ONLY_GRADIENTS)
+    plain_node = {names[node]: node for node in plain}
+    gradients = [node for node in logged if forward[node] and forward[node] in plain_node]
+    gradients.sort(key=forward.__getitem__)
+    forward_nodes = [plain_node[forward[node]] for node in gradients]
+    of_gradients = [tuple(f"{text}{GRADIENT}" for text in paths[node]) for node in forward_nodes]
+    return LinesOfMembers(
+        members=_only_nodes(profile, np.array([*plain, *gradients], dtype=np.intp)),
+        paths=[*map(paths.__getitem__, plain), *of_gradients],
+        stacks=[*plain, *forward_nodes],
+    )
+
+
+def _only_nodes(profile: "Profile", nodes: np.ndarray) -> Members:
+    """Make members of some nodes; events of other nodes belong to the number after the last."""
+    member = np.full(len(profile.nodes), len(nodes), dtype=np.intp)
+    member[nodes] = np.arange(len(nodes))
+    return Members(nodes, member[profile.costs["node"].to_numpy()])
 
 
 def forward_of(name: str) -> str:
-    """Give the name of the node whose gradient this is, by tfprof's rule, or an empty text."""
+    """Return the name of the node whose gradient this is by tfprof's rule, or an empty string."""
     _, found, rest = name.partition("gradients/")
     if not found or "_grad/" not in name:
         return ""
@@ -150,29 +171,49 @@ def forward_of(name: str) -> str:
     return rest if end < 0 else rest[:end]
 
 
-def _users(frames: "pd.DataFrame") -> "pd.DataFrame":
-    """Fold the frames of frameworks: what they did belongs to the line that called them."""
-    return frames[~frames["framework"]]
-
-
-def _paths(frames: "pd.DataFrame") -> tuple[dict[int, Path], dict[str, str]]:
-    """Give the labels of each stack, and the text of the line behind each label."""
-    labels = [
-        label(file, line, function)
-        for file, line, function in zip(
-            frames["file"], frames["line"], frames["function"], strict=True
-        )
-    ]
+def _paths(frames: pd.DataFrame) -> dict[int, Path]:
+    """Return the labels of each stack, outermost first."""
     paths: dict[int, list[str]] = {}
-    for stack, text in zip(frames["stack"].tolist(), labels, strict=True):
+    for stack, text in zip(frames["stack"].tolist(), frames["label"], strict=True):
         paths.setdefault(stack, []).append(text)
-    sources = dict(zip(labels, frames["source"], strict=True))
-    return {stack: tuple(path) for stack, path in paths.items()}, sources
+    return {stack: tuple(path) for stack, path in paths.items()}
+
+
+def _source_texts(rows: list[Path], frames: pd.DataFrame) -> list[str]:
+    """Return the source line of each row, empty where it is not known."""
+    sources = dict(zip(frames["label"], frames["source"], strict=True))
+    return [sources.get(path[-1], "") for path in rows]
 
 
 def label(file: str, line: int, function: str) -> str:
     """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
-    written = letters(function)
-    if len(written) > LONGEST_NAME:
-        function = written[:CUT_NAME].decode(errors="replace") + "..."
+    encoded = letters(function)
+    if len(encoded) > LONGEST_NAME:
+        function = encoded[:CUT_NAME].decode(errors="replace") + "..."
     return f"{file.rpartition('/')[2]}:{line}:{function}"
+
+
+def _frames_of_rows(rows: list[Path], found: LinesOfMembers, frames: pd.DataFrame) -> pd.DataFrame:
+    """Return the uncut frame of each row: that of the first member at or below it."""
+    by_stack = _frames_by_stack(frames)
+    frame_of: dict[Path, Frame] = {}
+    for path, stack in zip(found.paths, found.stacks, strict=True):
+        of_stack = by_stack.get(stack, [("", 0, path[-1], 0)])
+        for end in range(len(path), 0, -1):
+            if path[:end] in frame_of:
+                break
+            frame_of[path[:end]] = of_stack[end - 1]
+    # Objects: Arrow's strings cannot hold half a character.
+    listed = pd.DataFrame([*map(frame_of.get, rows)], columns=[*FRAME_COLUMNS], dtype=object)
+    suffix = [GRADIENT if path[-1].endswith(GRADIENT) else "" for path in rows]
+    return listed.assign(function=listed["function"] + pd.Series(suffix, dtype=object))
+
+
+def _frames_by_stack(frames: pd.DataFrame) -> dict[int, list[Frame]]:
+    if "function_line" not in frames:
+        frames = frames.assign(function_line=0)
+    by_stack: dict[int, list[Frame]] = {}
+    columns = (frames[name].tolist() for name in ("stack", *FRAME_COLUMNS))
+    for stack, *frame in zip(*columns, strict=True):
+        by_stack.setdefault(stack, []).append(tuple(frame))
+    return by_stack

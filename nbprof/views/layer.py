@@ -1,73 +1,99 @@
 """The layer view: the tree of Keras layers, forward and backward apart, and all other work."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.options import EVERYTHING
+from nbprof.arrays import NONE, Ints, Mask, Rows
 from nbprof.views import tree
-from nbprof.views.accounting import weights
+from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import add_up, measure, members_by, weighted
+from nbprof.views.nesting import Nesting, visiting_order
 from nbprof.views.row_labels import Labels
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from nbprof._profile import Profile
     from nbprof.options import ViewOptions
-    from nbprof.views.measure import Groups
     from nbprof.views.view import View
 
-FORWARD, BACKWARD = "forward", "backward"
+PASSES = ("forward", "backward")
 
 
 def view(profile: "Profile", options: "ViewOptions") -> "View":
     """Place every op run in its layer."""
-    return tree.view("layer", _layers(profile, options), profile, options)
+    return tree.view("layer", _layer_tree(profile, options), profile, options)
 
 
-def _layers(profile: "Profile", options: "ViewOptions") -> tree.Tree:
-    """Make the tree; a layer that has a backward pass has a row for each pass below its own."""
-    layers, events = profile.layers, profile.costs
-    half = 2 * events["layer"].to_numpy(np.int64) + events["backward"].to_numpy()
-    members, half = members_by(profile, half, 2 * profile.nodes["layer"].to_numpy(np.int64))
-    variable = np.arange(len(half)) > members.of_event.max(initial=-1)
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """The layers, and below each one that has a backward pass a row for either pass."""
 
-    apart = np.zeros(len(layers), dtype=bool)
-    apart[half[half % 2 == 1] // 2] = True
-    split = np.flatnonzero(apart)
-    first = np.full(len(layers), -1)
-    first[split] = len(layers) + 2 * np.arange(len(split))
-    group = half // 2
-    group = np.where(apart[group] & ~variable, first[group] + half % 2, group)
+    names: list[str]
+    parent: Rows
+    kinds: list[str]
+    forward: Rows
+    """The row of each layer's forward pass, before that of its backward pass; NONE without."""
 
-    names = layers["name"].tolist()
-    names += [f"{names[layer]}/{part}" for layer in split for part in (FORWARD, BACKWARD)]
-    parent = np.concatenate((layers["parent"].to_numpy(np.intp), np.repeat(split, 2)))
-    kinds = [*layers["kind"], *([""] * (2 * len(split)))]
-    by_name = sorted(range(len(names)), key=names.__getitem__)
-    order, level = _visiting_order(by_name, parent)
-    place = np.full(len(order) + 1, tree.NONE, dtype=np.intp)  # the last entry is no parent's
-    place[order] = np.arange(len(order))
-    group = place[group]
-    weight = weights(profile, options.account_type_regexes)[members.node]
-    metrics = add_up(
-        weighted(measure(profile, options.step, members, options.uses), weight), group, len(names)
-    )
-    accounted = np.full(len(names), options.account_type_regexes == EVERYTHING)
-    accounted[group[weight > 0]] = True
+    @classmethod
+    def of(cls, layers: "pd.DataFrame", has_backward: Mask) -> "Passes":
+        """Append the passes behind the layers."""
+        names = layers["name"].tolist()
+        split = np.flatnonzero(has_backward)
+        forward = np.full(len(layers), NONE, dtype=np.intp)
+        forward[split] = len(layers) + 2 * np.arange(len(split))
+        return cls(
+            names=names + [f"{names[layer]}/{part}" for layer in split for part in PASSES],
+            parent=np.concatenate((layers["parent"].to_numpy(np.intp), np.repeat(split, 2))),
+            kinds=[*layers["kind"], *([""] * (2 * len(split)))],
+            forward=forward,
+        )
+
+
+def _layer_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
+    layers, costs = profile.layers, profile.costs
+    # A layer and a pass in one number, even for the forward pass.
+    key = 2 * costs["layer"].to_numpy(np.int64) + costs["backward"].to_numpy()
+    members, key = members_by(profile, key, 2 * profile.nodes["layer"].to_numpy(np.int64))
+    ran = np.arange(len(key)) <= members.of_event.max(initial=-1)  # variables come last
+    passes = Passes.of(layers, _with_backward_pass(key, len(layers)))
+    order, nesting = _in_visiting_order(passes)
+    group = np.argsort(order)[_row_of_member(key, ran, passes.forward)]
+
+    patterns = options.account_type_regexes
+    weight = weights(profile, patterns)[members.node]
+    metrics = weighted(measure(profile, options.step, members, options.uses), weight)
     return tree.Tree(
-        [names[row] for row in order],
-        place[parent[order]],
-        np.array(level, dtype=np.intp),
-        metrics,
-        accounted,
-        Labels(profile, options.step, members, group, are_nodes=False),
-        {"kind": [kinds[row] for row in order]},
+        names=np.array(passes.names, dtype=object)[order],
+        nesting=nesting,
+        metrics=add_up(metrics, group, len(order)),
+        accounted=accounted_rows(len(order), group[weight > 0], patterns),
+        labels=Labels(profile, options.step, members, group, are_nodes=False),
+        texts={"kind": [passes.kinds[row] for row in order.tolist()]},
     )
 
 
-def _visiting_order(by_name: list[int], parent: "Groups") -> tuple[list[int], list[int]]:
-    """Order rows so that a subtree stands together, siblings by name; give levels, too."""
-    rank = {row: place for place, row in enumerate(by_name)}
-    above = [rank.get(int(parent[row]), tree.NONE) for row in by_name]
-    order, level = tree.visiting_order(above)
-    return [by_name[place] for place in order], level
+def _with_backward_pass(key: Ints, count: int) -> Mask:
+    """Mark the layers of which a backward pass ran."""
+    has_backward = np.zeros(count, dtype=bool)
+    has_backward[key[key % 2 == 1] // 2] = True
+    return has_backward
+
+
+def _row_of_member(key: Ints, ran: Mask, forward: Rows) -> Rows:
+    """Return the row of each member: its layer, or the pass that it ran in."""
+    layer = key // 2
+    rows: Rows = np.where((forward[layer] != NONE) & ran, forward[layer] + key % 2, layer)
+    return rows
+
+
+def _in_visiting_order(passes: Passes) -> tuple[Rows, Nesting]:
+    """Bring the rows into visiting order, siblings by name."""
+    by_name = np.array(
+        sorted(range(len(passes.names)), key=passes.names.__getitem__), dtype=np.intp
+    )
+    rank = np.append(np.argsort(by_name), NONE)
+    order, nesting = visiting_order(rank[passes.parent[by_name]].tolist())
+    return by_name[order], nesting
