@@ -1,13 +1,13 @@
 """The op view: one row per op type, with its own share and the share of the rows from it down."""
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from nbprof.arrays import Rows
-from nbprof.columns import COLUMNS, Column, selected
+from nbprof.arrays import NONE, Floats, Mask, Rows
+from nbprof.columns import COLUMNS, ROOT, Column, selected
 from nbprof.options import EVERYTHING
 from nbprof.views.accounting import matches, weights
 from nbprof.views.measure import Metrics, add_up, measure, nodes_as_members, weighted, whole
@@ -20,78 +20,110 @@ if TYPE_CHECKING:
     from nbprof.options import ViewOptions
 
 COUNTS = COLUMNS["occurrence"].metrics
+"""The metrics that have no shares."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpTypes:
+    """Op types in display order, with what their nodes cost."""
+
+    number: Rows
+    """The number of each type in alphabetical order."""
+    names: list[str]
+    own: Metrics
+    accumulated: Metrics
+    """The sum of each row and all rows below it."""
+
+    def only(self, rows: Rows) -> "OpTypes":
+        """Keep some rows with the sums they have."""
+        return OpTypes(
+            number=self.number[rows],
+            names=[self.names[row] for row in rows.tolist()],
+            own=_take(self.own, rows),
+            accumulated=_take(self.accumulated, rows),
+        )
+
+    @property
+    def total(self) -> dict[str, float]:
+        """The sum over all rows."""
+        return {
+            name: float(sums[0]) if len(sums) else 0.0 for name, sums in self.accumulated.items()
+        }
 
 
 def view(profile: "Profile", options: "ViewOptions") -> View:
     """Group the nodes by op type, heaviest first."""
     if profile.recording.tfprof and not len(profile.nodes):
-        return _of_no_nodes(profile, options)
-    group, texts = pd.factorize(profile.nodes["op_type"], sort=True)
-    weight = weights(profile, options.account_type_regexes)
+        return _view_of_no_nodes(profile, options)
     members = nodes_as_members(profile)
-    counted = np.where(weight > 0, group, -1)
-    labels = Labels(profile, options.step, members, counted)
+    weight = weights(profile, options.account_type_regexes)
+    number, names = pd.factorize(profile.nodes["op_type"], sort=True)
     metrics = weighted(measure(profile, options.step, members, options.uses), weight)
-    rows = add_up(metrics, group.astype(np.intp), len(texts))
-    present = np.flatnonzero(rows["defined_count"] > 0)
-    order = present[_order({name: own[present] for name, own in rows.items()}, options.order_by)]
-    names = texts.to_numpy(dtype=object)[order]
-    rows = {metric: values[order] for metric, values in rows.items()}
-    running = {metric: _running(values) for metric, values in rows.items()}
-
-    shown = _shown(names.tolist(), rows, running, options)
-    rows = {metric: values[shown] for metric, values in rows.items()}
+    sums = add_up(metrics, number.astype(np.intp), len(names))
+    types = _in_order(names.tolist(), sums, options.order_by)
+    shown = types.only(_shown_rows(types, options))
+    total = types.total
     if options.account_displayed_op_only:
-        running = {metric: _running(values) for metric, values in rows.items()}
-        totals = {metric: _first(values) for metric, values in running.items()}
-    else:
-        totals = {metric: _first(values) for metric, values in running.items()}
-        running = {metric: values[shown] for metric, values in running.items()}
+        shown = replace(shown, accumulated=_accumulated(shown.own))
+        total = shown.total
 
-    columns = selected(options.select, "op")
-    data: dict[str, Any] = {"name": pd.Series(names[shown], dtype=object)}
-    for column in columns:
-        if column.metrics:
-            data.update(_frame_columns(column, rows, running, totals))
-        else:
-            found = list(map(labels.of(column.name), order[shown].tolist()))
-            data[column.name] = pd.Series(found, dtype=object)
-    frame = pd.DataFrame(data)
-    notes = notes_for(profile, "op", columns)
-    exact = profile.recording.tfprof
+    counted = np.where(weight > 0, number, NONE)
+    labels = Labels(profile, options.step, members, counted)
 
     def places() -> Places:
-        row = np.full(len(texts) + 1, -1, dtype=np.intp)
-        row[order[shown]] = np.arange(len(shown))
-        return Places(members.of_event, row[counted], row[counted] >= 0)
+        row = np.full(len(names) + 1, NONE, dtype=np.intp)
+        row[shown.number] = np.arange(len(shown.number))
+        return Places(of_event=members.of_event, row=row[counted], own=row[counted] >= 0)
 
-    return View("op", frame, columns, options, profile.headline, notes, exact=exact, places=places)
-
-
-def _of_no_nodes(profile: "Profile", options: "ViewOptions") -> View:
-    """Show what tfprof shows then: a root without anything."""
     columns = selected(options.select, "op")
-    measure(profile, options.step, nodes_as_members(profile))  # refuses a step that is not there
+    return View(
+        name="op",
+        frame=_frame(shown, total, columns, labels),
+        columns=columns,
+        options=options,
+        headline=profile.headline,
+        notes=notes_for(profile, "op", columns),
+        exact=profile.recording.tfprof,
+        places=places,
+    )
+
+
+def _view_of_no_nodes(profile: "Profile", options: "ViewOptions") -> View:
+    """Show what tfprof shows without nodes: the root alone."""
+    columns = selected(options.select, "op")
+    measure(profile, options.step, nodes_as_members(profile))  # refuses an unknown step
     nothing = {metric: np.zeros(1) for column in columns for metric in column.metrics}
-    data: dict[str, Any] = {"name": ["_TFProfRoot"]}
+    root = OpTypes(
+        number=np.zeros(1, dtype=np.intp), names=[ROOT], own=nothing, accumulated=nothing
+    )
+    data: dict[str, Any] = {"name": root.names}
     for column in columns:
         if column.metrics:
-            data.update(_frame_columns(column, nothing, nothing, dict.fromkeys(nothing, 0.0)))
+            data |= _numbers(column, root, root.total)
         else:
             data[column.name] = [[] if column.name == "input_shapes" else ""]
-    frame = pd.DataFrame(data)
-    return View("op", frame, columns, options, profile.headline, profile.notes, exact=True)
+    return View(
+        name="op",
+        frame=pd.DataFrame(data),
+        columns=columns,
+        options=options,
+        headline=profile.headline,
+        notes=profile.notes,
+        exact=True,
+    )
 
 
-def _running(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Add up from the last row to each; what is not known is left out, unless nothing is."""
-    unknown = np.isnan(values)[::-1]
-    running = np.cumsum(np.nan_to_num(values)[::-1])
-    return np.where(np.logical_and.accumulate(unknown), np.nan, running)[::-1]
-
-
-def _first(running: npt.NDArray[np.float64]) -> float:
-    return float(running[0]) if len(running) else 0.0
+def _in_order(names: list[str], sums: Metrics, order_by: str) -> OpTypes:
+    """Bring the op types that have counted nodes into display order."""
+    present = np.flatnonzero(sums["defined_count"] > 0)
+    order = present[_order(_take(sums, present), order_by)]
+    own = _take(sums, order)
+    return OpTypes(
+        number=order,
+        names=[names[row] for row in order.tolist()],
+        own=own,
+        accumulated=_accumulated(own),
+    )
 
 
 def _order(rows: Metrics, order_by: str) -> Rows:
@@ -101,41 +133,73 @@ def _order(rows: Metrics, order_by: str) -> Rows:
     return np.argsort(np.where(np.isnan(key), np.inf, -key), kind="stable")
 
 
-def _shown(names: list[str], rows: Metrics, running: Metrics, options: "ViewOptions") -> Rows:
-    """Apply the regular expressions, max_depth and the minimums, which test the running totals."""
+def _take(metrics: Metrics, rows: Rows) -> Metrics:
+    return {name: values[rows] for name, values in metrics.items()}
+
+
+def _accumulated(own: Metrics) -> Metrics:
+    return {name: _sums_from_below(values) for name, values in own.items()}
+
+
+def _sums_from_below(values: Floats) -> Floats:
+    """Add up from the last row to each, leaving unknown values out unless there are no others."""
+    unknown = np.isnan(values)[::-1]
+    sums = np.cumsum(np.nan_to_num(values)[::-1])
+    return np.where(np.logical_and.accumulate(unknown), np.nan, sums)[::-1]
+
+
+def _shown_rows(types: OpTypes, options: "ViewOptions") -> Rows:
+    """Return the rows that pass the regular expressions, `-max_depth` and the minimums."""
+    shown = _in_range(types.names, options)
+    shown &= matches(types.names, options.show_name_regexes)
+    if options.hide_name_regexes:
+        shown &= ~matches(types.names, options.hide_name_regexes)
+    for name, minimum in options.minimum.items():
+        own = types.own["defined_count" if name == "occurrence" else name]
+        tested = own if name == "occurrence" else types.accumulated[name]
+        shown &= ~(tested < minimum) | np.isnan(own)  # an unknown value does not hide a row
+    return np.flatnonzero(shown)
+
+
+def _in_range(names: list[str], options: "ViewOptions") -> Mask:
+    """Mark the rows from the start on, up to a trimmed one or to `-max_depth`."""
     first = 0
     if options.start_name_regexes not in (EVERYTHING, ()):
-        found = np.flatnonzero(matches(names, options.start_name_regexes))
-        first = int(found[0]) if len(found) else len(names)
+        starts = np.flatnonzero(matches(names, options.start_name_regexes))
+        first = int(starts[0]) if len(starts) else len(names)
     last = min(len(names), first + options.max_depth + 1)
     if options.trim_name_regexes:
         trimmed = np.flatnonzero(matches(names[first:last], options.trim_name_regexes))
         last = first + int(trimmed[0]) if len(trimmed) else last
-    chosen = np.zeros(len(names), dtype=bool)
-    chosen[first:last] = True
-    chosen &= matches(names, options.show_name_regexes)
-    if options.hide_name_regexes:
-        chosen &= ~matches(names, options.hide_name_regexes)
-    for name, least in options.minimum.items():
-        tested = rows["defined_count"] if name == "occurrence" else running[name]
-        own = tested if name == "occurrence" else rows[name]
-        chosen &= ~(tested < least) | np.isnan(own)  # what is not known is not hidden
-    return np.flatnonzero(chosen)
+    row = np.arange(len(names))
+    return (first <= row) & (row < last)
 
 
-def _frame_columns(
-    column: Column, rows: Metrics, running: Metrics, totals: dict[str, float]
-) -> dict[str, Any]:
+def _frame(
+    shown: OpTypes, total: dict[str, float], columns: tuple[Column, ...], labels: Labels
+) -> pd.DataFrame:
+    data: dict[str, Any] = {"name": pd.Series(shown.names, dtype=object)}
+    for column in columns:
+        if column.metrics:
+            data |= _numbers(column, shown, total)
+        else:
+            texts = list(map(labels.of(column.name), shown.number.tolist()))
+            data[column.name] = pd.Series(texts, dtype=object)
+    return pd.DataFrame(data)
+
+
+def _numbers(column: Column, rows: OpTypes, total: dict[str, float]) -> dict[str, Any]:
+    """Return the columns of the frame that a column of numbers stands for."""
     if column.metrics == COUNTS:
-        return {metric: whole(rows[metric]) for metric in COUNTS}
+        return {metric: whole(rows.own[metric]) for metric in COUNTS}
     (metric,) = column.metrics
     return {
-        metric: rows[metric],
-        f"{metric}_percent": _percent(rows[metric], totals[metric]),
-        f"{metric}_accumulated_percent": _percent(running[metric], totals[metric]),
+        metric: rows.own[metric],
+        f"{metric}_percent": _percent(rows.own[metric], total[metric]),
+        f"{metric}_accumulated_percent": _percent(rows.accumulated[metric], total[metric]),
     }
 
 
-def _percent(part: np.ndarray, whole: float) -> np.ndarray:
-    # In tfprof's order: another one prints 15 of 96 as 15.62% or 15.63%.
-    return 100.0 * part / whole if whole else 0.0 * part
+def _percent(part: Floats, total: float) -> Floats:
+    # In tfprof's order of operations: another one prints 15 of 96 as 15.62% or 15.63%.
+    return 100.0 * part / total if total else 0.0 * part

@@ -4,6 +4,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from nbprof.views import tree
 from nbprof.views.accounting import matches, weights
@@ -26,12 +27,12 @@ def view(profile: "Profile", options: "ViewOptions") -> "View":
 
 
 def _scope_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
-    node_names = profile.nodes["name"].tolist()
-    names = with_scopes(node_names)
+    number, node_names = pd.factorize(profile.nodes["name"])
+    names = with_scopes(node_names.tolist())
     order = np.array(order_by_parts(names), dtype=np.intp)
-    row = np.argsort(order)
-    row_of_name = dict(zip(names, row.tolist(), strict=True))
-    group = np.fromiter(map(row_of_name.__getitem__, node_names), np.intp, len(node_names))
+    row = np.empty(len(names), dtype=np.intp)
+    row[order] = np.arange(len(names))
+    group = row[number]
     members = nodes_as_members(profile)
     metrics = add_up(measure(profile, options.step, members, options.uses), group, len(names))
     is_node = metrics["defined_count"] > 0
@@ -50,7 +51,7 @@ def _scope_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
 
 
 def with_scopes(names: list[str]) -> list[str]:
-    """Return the names and all scopes around them, each once."""
+    """Return the names, then all further scopes around them."""
     found = dict.fromkeys(names)
     inner = list(found)
     while inner:
