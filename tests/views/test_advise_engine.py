@@ -1,4 +1,4 @@
-"""Advice on tfprof's inputs has the figures that TensorFlow's own engine reports."""
+"""Advice on tfprof's inputs has the numbers that TensorFlow's own engine reports."""
 
 import dataclasses
 import os
@@ -35,7 +35,7 @@ def engine():
 
 
 def theirs(proto):
-    """Extract the figures of the engine's reports, by our name of the check."""
+    """Return the numbers in the engine's reports by our name for the check."""
     found = {}
     for report in filter(None, proto.checkers["ExpensiveOperationChecker"].reports):
         lines = report.split("\n")
@@ -50,7 +50,7 @@ def theirs(proto):
 
 
 def ours(advice):
-    """Extract the figures of our messages."""
+    """Return the numbers in our messages by check."""
     found = {}
     for check, message, rows in zip(
         advice["check"], advice["message"], advice["rows"], strict=True
@@ -76,14 +76,14 @@ def ours(advice):
 
 
 def advised(case, engine):
-    """Give the figures of both."""
+    """Return the engine's numbers and ours."""
     answer = engine.ask(dataclasses.replace(case, view="advise", options={}))
     profile = nbprof.load_tfprof(case.graph, case.runs, case.op_log)
     return theirs(answer.proto), ours(profile.advise())
 
 
 def is_negative(case):
-    """Tell whether a time or an amount is negative, which the engine takes for a huge one."""
+    """Return whether a time or an amount is negative, which the engine reads as a huge one."""
     return any(
         record.op_end_rel_micros < 0 or any(memory.live_bytes < 0 for memory in record.memory)
         for _, run in case.runs
@@ -92,15 +92,11 @@ def is_negative(case):
     )
 
 
-def test_the_figures_of_random_cases_are_the_engines(engine):
+def test_random_cases_have_the_engines_numbers(engine):
     drawn = [(seed, cases.case(seed, view="advise")) for seed in SEEDS]
     drawn = [(seed, case) for seed, case in drawn if not is_negative(case)]
-    different, seen = (
-        [],
-        dict.fromkeys(
-            [*THEIRS, "accelerator utilization", "unfused batch norm", "NHWC on a GPU"], 0
-        ),
-    )
+    checks = [*THEIRS, "accelerator utilization", "unfused batch norm", "NHWC on a GPU"]
+    different, seen = [], dict.fromkeys(checks, 0)
 
     for seed, case in drawn:
         expected, found = advised(case, engine)
@@ -115,7 +111,7 @@ def test_the_figures_of_random_cases_are_the_engines(engine):
 
 
 @pytest.mark.parametrize("name", real_graphs.GRAPHS)
-def test_the_figures_of_real_graphs_are_the_engines(name, engine):
+def test_real_graphs_have_the_engines_numbers(name, engine):
     expected, found = advised(cases.Case(*real_graphs.real_graph(name)), engine)
 
     # The engine does not know that FusedBatchNormV3 is fused.
@@ -124,7 +120,7 @@ def test_the_figures_of_real_graphs_are_the_engines(name, engine):
     assert len(found) >= 2
 
 
-def test_the_worked_example_has_the_engines_figures(engine):
+def test_the_worked_example_has_the_engines_numbers(engine):
     expected, found = advised(by_hand.Case(**by_hand.MODEL), engine)
 
     assert found == expected

@@ -1,4 +1,4 @@
-"""Each advice is given to a real program that needs it, and none to a healthy one."""
+"""Real programs: each kind of advice for one that needs it, none for a healthy one."""
 
 import time
 
@@ -14,11 +14,11 @@ keras = pytest.importorskip("keras")
 
 
 PATIENCE = 120
-"""Seconds in which a busy machine should give a body its due for once."""
+"""Seconds after which a busy machine should have run a body undisturbed at least once."""
 
 
 def tries():
-    """Yield the numbers of tries, of which there are five, and more while there is time."""
+    """Yield the numbers of at least five tries, more while there is time."""
     until = time.monotonic() + PATIENCE
     number = 0
     while number < 5 or time.monotonic() < until:
@@ -33,12 +33,12 @@ def advice_of(body):
 
 
 def found_once(body, check):
-    """Run a body until it gets an advice, for a busy machine may hide the reason a few times."""
+    """Run a body until it gets the advice: a busy machine may hide the reason a few times."""
     for _ in tries():
         advice = advice_of(body)
         if check in advice.index:
             return advice.loc[check]
-    return pytest.fail(f"no advice of {check}: {advice['message'].tolist()}")
+    return pytest.fail(f"no advice on {check}: {advice['message'].tolist()}")
 
 
 def network(width=128):
@@ -62,7 +62,7 @@ X, Y = np.ones((1000, 32), "float32"), np.ones((1000, 1), "float32")
 
 
 def assert_calm_once(advice):
-    """Waiting only because other work keeps the machine busy is not found every time."""
+    """Try until there is no advice: waits caused by a busy machine do not show every time."""
     found = []
     for _ in tries():
         given = advice()
@@ -74,7 +74,7 @@ def assert_calm_once(advice):
 
 @pytest.mark.parametrize("warm", [False, True], ids=["the first fit", "a later fit"])
 @pytest.mark.parametrize("batch", [32, 100], ids=["whole batches", "a rest"])
-def test_a_healthy_fit_gets_no_advice_but_where_its_time_goes(warm, batch):
+def test_a_healthy_fit_is_only_told_where_its_time_goes(warm, batch):
     def advice():
         model = trainable()
         if warm:
@@ -86,7 +86,7 @@ def test_a_healthy_fit_gets_no_advice_but_where_its_time_goes(warm, batch):
 
 def test_a_healthy_loop_over_a_dataset_gets_no_advice():
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(50).prefetch(2)
-    weights = tf.Variable(tf.random.normal([32, 512]))  # work enough, also on a busy machine
+    weights = tf.Variable(tf.random.normal([32, 512]))  # enough work even on a busy machine
 
     @tf.function
     def step(x, y, times):
@@ -95,7 +95,7 @@ def test_a_healthy_loop_over_a_dataset_gets_no_advice():
 
     for x, y in data.take(1):
         step(x, y, tf.constant(1))
-    # The busier the machine, the longer a batch is on its way, and the more work is to hide that.
+    # The busier the machine, the later a batch arrives, and the more work it takes to hide that.
     work = iter([30, 90, 270, 810, 2430])
 
     def advice():
@@ -105,7 +105,7 @@ def test_a_healthy_loop_over_a_dataset_gets_no_advice():
     assert_calm_once(advice)
 
 
-def test_a_function_that_is_traced_again_and_again_is_named():
+def test_a_function_that_is_retraced_is_named():
     @tf.function
     def scaled(x, factor):
         return x * factor
@@ -116,7 +116,7 @@ def test_a_function_that_is_traced_again_and_again_is_named():
 
     advice = advice_of(body).loc["retracing"]
 
-    assert "scaled was traced anew 7 times" in advice["message"]
+    assert "scaled was retraced 7 times" in advice["message"]
     assert advice["rows"] == ["scaled"]
     assert advice["severity"] in ("high", "medium")
 
@@ -217,11 +217,11 @@ def unfused_advice():
     return advice_of(lambda: [function(x, kernel, bias) for _ in range(5)])
 
 
-def test_a_layer_that_is_not_fused_is_found(without_remapping):
+def test_an_unfused_layer_is_found(without_remapping):
     advice = unfused_advice().loc["unfused ops"]
 
     assert {row.rpartition("/")[2] for row in advice["rows"]} == {"BiasAdd", "Relu"}
 
 
-def test_a_layer_that_is_fused_gets_no_advice():
+def test_a_fused_layer_gets_no_advice():
     assert "unfused ops" not in unfused_advice().index

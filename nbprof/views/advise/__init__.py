@@ -1,11 +1,18 @@
-"""Advice: what a profile says about how to make a program faster or smaller."""
+"""Advice: how a program could be made faster or smaller, judging by its profile."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from nbprof.views.advise import accelerator_use, expensive, functions, operations, peak, step_gaps
+from nbprof.views.advise import (
+    accelerator_use,
+    expensive_rows,
+    faster_ops,
+    memory_peak,
+    step_gaps,
+    tensorflow_calls,
+)
 from nbprof.views.advise.advice import SEVERITIES, Advice
 
 if TYPE_CHECKING:
@@ -13,34 +20,34 @@ if TYPE_CHECKING:
 
 Check = Callable[["Profile"], list[Advice]]
 
-OF_TFPROF: tuple[Check, ...] = (
+TFPROF_CHECKS: tuple[Check, ...] = (
     accelerator_use.accelerator_utilization,
-    operations.batch_norm,
-    operations.data_format,
-    expensive.expensive_op_types,
-    expensive.expensive_scopes,
-    expensive.expensive_lines,
+    faster_ops.batch_norm,
+    faster_ops.data_format,
+    expensive_rows.expensive_op_types,
+    expensive_rows.expensive_scopes,
+    expensive_rows.expensive_lines,
 )
 """tfprof's own checks."""
 
-OF_ALL: tuple[Check, ...] = (accelerator_use.heavy_on_cpu, operations.unfused)
-"""What can also be told of tfprof's inputs."""
+FURTHER_CHECKS: tuple[Check, ...] = (accelerator_use.heavy_on_cpu, faster_ops.unfused)
+"""Checks of nbprof that work for tfprof's inputs, too."""
 
-OF_CELLS: tuple[Check, ...] = (
+CELL_CHECKS: tuple[Check, ...] = (
     step_gaps.input_bound,
-    functions.retracing,
-    functions.small_eager_ops,
+    tensorflow_calls.retracing,
+    tensorflow_calls.small_eager_ops,
     step_gaps.python_between_steps,
-    peak.few_tensors,
+    memory_peak.few_tensors,
 )
-"""What needs a cell that nbprof watched."""
+"""Checks that need a cell recorded by nbprof."""
 
 
 def advise(profile: "Profile") -> pd.DataFrame:
-    """Give all advice that applies, the most severe first: `check, severity, message, rows`."""
-    checks = (*OF_ALL, *OF_TFPROF)
+    """Return all advice that applies, most severe first: `check, severity, message, rows`."""
+    checks = (*FURTHER_CHECKS, *TFPROF_CHECKS)
     if not profile.recording.tfprof:
-        checks = (*OF_CELLS, *checks)
+        checks = (*CELL_CHECKS, *checks)
     found = [advice for check in checks for advice in check(profile)]
     found.sort(key=lambda advice: SEVERITIES.index(advice.severity))
     return pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Whether accelerators are used: tfprof's AcceleratorUtilizationChecker, and work beside them."""
+"""How well accelerators are used: tfprof's AcceleratorUtilizationChecker, and work on the CPU."""
 
 import re
 from typing import TYPE_CHECKING
@@ -8,7 +8,6 @@ import pandas as pd
 
 from nbprof.units import format_micros
 from nbprof.views.advise.advice import Advice
-from nbprof.views.advise.thresholds import threshold
 from nbprof.views.measure import measure, nodes_as_members
 
 if TYPE_CHECKING:
@@ -20,11 +19,20 @@ ON_THE_HOST = re.compile(
     r"|\w*Dataset\w*|\w*Iterator\w*|\w*Call\w*|While|StatelessWhile|If|StatelessIf|_?VarHandleOp|NoOp"
     r"|Save\w*|Restore\w*|Decode\w*|Read(File|Record)\w*|\w*Summary\w*|String\w*"
 )
-"""Op types that belong on the host, accelerator or not."""
+"""Op types that belong on the host even where there is an accelerator."""
+
+GOOD_UTILIZATION = 0.5
+"""A device that is busy for less of the time is advised on, as in tfprof."""
+POOR_UTILIZATION = 0.2
+"""Below this utilization the advice is severe, as in tfprof."""
+CPU_PERCENT = 10
+"""Smallest share of the op time that is worth moving to an accelerator."""
+CPU_HIGH_PERCENT = 30
+"""From this share on the advice is severe; the softmax of tfprof's own example has 36 %."""
 
 
 def accelerator_utilization(profile: "Profile") -> list[Advice]:
-    """Compare the time of kernels with the time that passed, in the last step of each node."""
+    """Compare the time in kernels with the time that passed, in the last step of each node."""
     return [
         _utilization(device, busy, elapsed)
         for device, (busy, elapsed) in sorted(_busy(profile).items())
@@ -32,7 +40,7 @@ def accelerator_utilization(profile: "Profile") -> list[Advice]:
 
 
 def _busy(profile: "Profile") -> dict[str, tuple[float, float]]:
-    """Give the time in kernels and the time that passed, in µs, of each GPU."""
+    """Return the time in kernels and the time that passed of each GPU, in µs."""
     if not profile.recording.single_runs:
         return {}
     events = profile.events
@@ -55,10 +63,10 @@ def _utilization(device: str, busy: float, elapsed: float) -> Advice:
     share = busy / elapsed
     times = f"{format_micros(busy)} of {format_micros(elapsed)} in kernels"
     numbers = f"{times}, utilization {share:.2f}"
-    if share >= threshold("good_utilization"):
+    if share >= GOOD_UTILIZATION:
         message, severity = f"{device} is busy: {numbers}.", "info"
     else:
-        severity = "medium" if share > threshold("poor_utilization") else "high"
+        severity = "medium" if share > POOR_UTILIZATION else "high"
         message = (
             f"{device} is idle much of the time: {numbers}. Larger batches, more prefetching or "
             "fewer small ops keep it busy."
@@ -67,21 +75,20 @@ def _utilization(device: str, busy: float, elapsed: float) -> Advice:
 
 
 def heavy_on_cpu(profile: "Profile") -> list[Advice]:
-    """Find op types that take long on the CPU though there is an accelerator."""
+    """Find op types that take long on the CPU although there is an accelerator."""
     accelerators = sorted({name for name in profile.nodes["device"] if _is_accelerator(name)})
     if not accelerators:
         return []
     times = _times_on_cpu(profile)
     found = []
     for (op_type, device), micros, percent in times.itertuples():
-        if percent >= threshold("cpu_percent"):
-            high = percent >= threshold("cpu_high_percent")
+        if percent >= CPU_PERCENT:
             message = (
                 f"{op_type} takes {format_micros(micros)}, {percent:.2f}% of the op time, on "
-                f"{device}, while {accelerators[0]} is there. Put it there: take off a "
-                "tf.device that says otherwise, or use a dtype or an op that has a kernel for it."
+                f"{device}, although there is {accelerators[0]}. Move it there: remove a tf.device "
+                "that keeps it on the CPU, or use a dtype or an op that the accelerator supports."
             )
-            severity = "high" if high else "medium"
+            severity = "high" if percent >= CPU_HIGH_PERCENT else "medium"
             found.append(Advice("heavy op on the CPU", severity, message, (op_type,)))
     return found
 
@@ -91,7 +98,7 @@ def _is_accelerator(device: str) -> bool:
 
 
 def _times_on_cpu(profile: "Profile") -> pd.DataFrame:
-    """Give time and share of the op types that run on a CPU and need not, the longest first."""
+    """Return time and share of the op types that run on a CPU but need not, longest first."""
     nodes = profile.nodes
     micros = measure(profile, None, nodes_as_members(profile))["micros"]
     on_cpu = ["cpu" in name.lower() for name in nodes["device"]]

@@ -1,13 +1,16 @@
 """One piece of advice."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from nbprof._profile import Profile
 
 SEVERITIES = ("high", "medium", "low", "info")
-"""From what costs most to what only tells where the time is."""
+"""From what costs most to what only says where the time goes."""
 
 MOST_ROWS = 10
-"""More rows are not worth pointing at: the views list them all."""
+"""The most rows that one piece of advice points at."""
 
 
 class Advice(NamedTuple):
@@ -17,9 +20,17 @@ class Advice(NamedTuple):
     severity: str
     message: str
     rows: tuple[str, ...] = ()
-    """Names as they stand in the views."""
+    """Names as the views have them."""
 
 
 def first_rows(names: Iterable[str]) -> tuple[str, ...]:
-    """Keep each name once, and not too many."""
+    """Return the first distinct names, as many as advice points at."""
     return tuple(dict.fromkeys(names))[:MOST_ROWS]
+
+
+def percent_of_wall(profile: "Profile", category: str) -> float:
+    """Return the share of the wall time that a category of the summary has, in percent."""
+    spent = profile.spent
+    ns = float(spent.loc[spent["category"] == category, "ns"].sum())
+    wall = spent["ns"].sum() if len(profile.machines) > 1 else profile.recording.wall_ns
+    return 100 * ns / max(wall, 1)

@@ -1,13 +1,11 @@
-"""What the steps wait for: input, and the Python between them."""
+"""What steps wait for: input, and the Python code between them."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbprof.units import format_micros
-from nbprof.views.advise.advice import Advice, first_rows
-from nbprof.views.advise.shares import share_of
-from nbprof.views.advise.thresholds import threshold
+from nbprof.views.advise.advice import Advice, first_rows, percent_of_wall
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,24 +16,39 @@ WAITING = "waiting for input"
 NEXT = ("IteratorGetNext", "IteratorGetNextAsOptional", "IteratorGetNextSync")
 PIPELINE = "input pipeline"
 
+INPUT_PERCENT = 15
+"""From this share of the wall time on TensorFlow's own profiler calls a program input-bound."""
+INPUT_HIGH_PERCENT = 40
+"""From this share on the advice is severe: input takes about as long as all computing."""
+INPUT_WAIT_MICROS = 1000
+"""Shorter pauses in a step are the executor's own, in µs."""
+LOOP_STEPS = 5
+"""Fewer steps do not make a loop."""
+PYTHON_PERCENT = 40
+"""Smallest share worth advice; Keras' own work between batches stays well below."""
+PYTHON_MICROS = 2000
+"""Shortest gap worth advice, in µs; Keras' own work between batches takes under 1 ms."""
+PYTHON_HIGH_PERCENT = 70
+"""From this share on the advice is severe: TensorFlow idles most of the time."""
+
 
 def input_bound(profile: "Profile") -> list[Advice]:
     """Find steps that wait for their batch: outside the graph, or inside it."""
     pauses = _pauses_in_steps(profile)
     usual = float(np.median(pauses)) if pauses else 0.0
-    inside = float(np.sum(pauses)) if usual >= threshold("input_wait_micros") else 0.0
+    inside = float(np.sum(pauses)) if usual >= INPUT_WAIT_MICROS else 0.0
     wall = max(profile.recording.wall_ns, 1) / 1e3
-    # A loop over a dataset waits outside of graphs, a fit inside: the same wait is seen as both.
-    waited = max(inside, share_of(profile, WAITING) * wall / 100)
+    # A loop over a dataset waits outside of graphs, a fit inside; the same wait can show in both.
+    waited = max(inside, percent_of_wall(profile, WAITING) * wall / 100)
     percent = 100 * waited / wall
-    if percent < threshold("input_percent"):
+    if percent < INPUT_PERCENT:
         return []
     message = (
-        f"{format_micros(waited)}, {percent:.0f}% of the wall time, went into waiting for input. "
+        f"{format_micros(waited)}, {percent:.0f}% of the wall time, was spent waiting for input. "
         "Let tf.data work ahead: dataset.prefetch(tf.data.AUTOTUNE), map(..., "
         "num_parallel_calls=tf.data.AUTOTUNE), cache(), and no Python generators."
     )
-    severity = "high" if percent >= threshold("input_high_percent") else "medium"
+    severity = "high" if percent >= INPUT_HIGH_PERCENT else "medium"
     return [Advice("input-bound", severity, message, first_rows(_input_nodes(profile)))]
 
 
@@ -45,10 +58,10 @@ def _input_nodes(profile: "Profile") -> list[str]:
 
 
 def _pauses_in_steps(profile: "Profile") -> list[float]:
-    """Give for each step that asks for a batch its longest pause after that, in µs.
+    """Return the longest pause of each step after it asks for a batch, in µs.
 
-    The op that asks returns at once and the batch arrives later, so the pause is seen by what does
-    not run meanwhile: no op but those of the input pipeline.
+    The op that asks returns at once and the batch arrives later, so a pause is a time in which no
+    op runs except those of the input pipeline.
     """
     if not profile.recording.single_runs:
         return []
@@ -57,15 +70,15 @@ def _pauses_in_steps(profile: "Profile") -> list[float]:
     asks = np.isin(op_type, NEXT)
     if not asks.any():
         return []
-    kinds = profile.layers["name"].to_numpy(dtype=object)
-    of_input = np.isin(np.append(kinds, ""), PIPELINE)[events["layer"]]
-    # An op that runs others spans them all, pauses included.
+    layers = profile.layers["name"].to_numpy(dtype=object)
+    of_input = np.isin(np.append(layers, ""), PIPELINE)[events["layer"]]
+    # An op that runs others spans them all, including their pauses.
     works = events["self_ns"].to_numpy() * 2 >= events["duration_ns"].to_numpy()
     busy = events[~asks & ~of_input & works]
     steps = profile.steps
     ends = dict(zip(steps["step"], (steps["start_micros"] + steps["micros"]) * 1e3, strict=True))
-    asked = events[asks]
-    first = (asked["start_ns"] + asked["duration_ns"]).groupby(asked["step"]).min()
+    requests = events[asks]
+    first = (requests["start_ns"] + requests["duration_ns"]).groupby(requests["step"]).min()
     return [
         _longest_pause(rows, float(first[step]), float(ends[step]))
         for step, rows in busy.groupby("step")
@@ -74,7 +87,7 @@ def _pauses_in_steps(profile: "Profile") -> list[float]:
 
 
 def _longest_pause(busy: "pd.DataFrame", begin: float, end: float) -> float:
-    """Find the longest time, in µs, in which nothing of this runs."""
+    """Return the longest time between `begin` and `end` in which none of these runs, in µs."""
     order = np.argsort(busy["start_ns"].to_numpy(), kind="stable")
     start = busy["start_ns"].to_numpy()[order]
     until = np.maximum.accumulate(start + busy["duration_ns"].to_numpy()[order])
@@ -84,21 +97,21 @@ def _longest_pause(busy: "pd.DataFrame", begin: float, end: float) -> float:
 
 
 def python_between_steps(profile: "Profile") -> list[Advice]:
-    """Find loops in which Python works while TensorFlow has nothing to do."""
+    """Find loops in which Python keeps TensorFlow waiting."""
     steps = profile.steps
-    if len(steps) < threshold("python_steps"):
+    if len(steps) < LOOP_STEPS:
         return []
     gaps = (steps["start_micros"].shift(-1) - steps["start_micros"] - steps["micros"])[:-1]
     between = float(gaps.clip(lower=0).sum())
     wall = max(profile.recording.wall_ns, 1) / 1e3
-    percent = min(100 * between / wall, share_of(profile, "Python"))
+    percent = min(100 * between / wall, percent_of_wall(profile, "Python"))
     mean = between / len(gaps)
-    if percent < threshold("python_percent") or mean < threshold("python_micros"):
+    if percent < PYTHON_PERCENT or mean < PYTHON_MICROS:
         return []
     message = (
         f"Python took {percent:.0f}% of the wall time between {len(steps)} steps, "
-        f"{format_micros(mean)} each time, and TensorFlow waited. Move that work into tf.data or "
+        f"{format_micros(mean)} each time, while TensorFlow waited. Move that work into tf.data or "
         "the tf.function, or do it less often: logging, .numpy(), metrics, callbacks."
     )
-    severity = "high" if percent >= threshold("python_high_percent") else "medium"
+    severity = "high" if percent >= PYTHON_HIGH_PERCENT else "medium"
     return [Advice("Python between steps", severity, message, first_rows(steps["function"]))]

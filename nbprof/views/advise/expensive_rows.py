@@ -9,16 +9,26 @@ from nbprof.options import ViewOptions
 from nbprof.units import format_micros
 from nbprof.views import code, op, scope
 from nbprof.views.advise.advice import Advice
-from nbprof.views.advise.thresholds import threshold
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
 
-LISTED = int(threshold("listed"))
+LISTED = 3
+"""The number of rows named at each level, as in tfprof."""
+SCOPE_MICROS = 100
+"""Shortest scope that is named, as in tfprof, in µs."""
+LINE_MICROS = 1000
+"""Shortest line that is named, as in tfprof, in µs."""
+LINE_DEPTH = 3
+"""How many levels of lines below the first branch are named, as in tfprof."""
+DOMINANT_PERCENT = 50
+"""Smallest share of a cell's op time that is worth naming: more than all other op types."""
+DOMINANT_WALL_PERCENT = 20
+"""Smallest share of a cell's wall time that is worth naming: below it, other advice matters."""
 
 
 def _options(max_depth: int, min_micros: int) -> ViewOptions:
-    """Ask as tfprof's checker does: the longest first, averaged over the steps."""
+    """Return the options of tfprof's checker: longest first, averaged over the steps."""
     return ViewOptions.parse(
         {
             "max_depth": max_depth,
@@ -30,7 +40,7 @@ def _options(max_depth: int, min_micros: int) -> ViewOptions:
 
 
 def expensive_op_types(profile: "Profile") -> list[Advice]:
-    """Name the op types that take most of the time; in a cell, only one that dominates."""
+    """Name the op types that take the most time; in a cell, only a dominant one."""
     if not len(profile.events):
         return []
     rows = op.view(profile, _options(LISTED, 1)).frame.head(LISTED)
@@ -42,13 +52,13 @@ def expensive_op_types(profile: "Profile") -> list[Advice]:
         f"{row['name']} takes {row['micros_percent']:.2f}% of the op time, {_times(row)}"
         for row in rows.to_dict("records")
     ]
-    message = f"{'; '.join(texts)}. Work on these first: the op view with input_shapes says more."
+    message = f"{'; '.join(texts)}. Work on these first; the op view with input_shapes shows more."
     return [Advice("expensive op types", "info", message, tuple(rows["name"]))]
 
 
-def _dominant(rows: pd.DataFrame, wall: float) -> pd.DataFrame:
-    of_ops = rows["micros_percent"] >= threshold("dominant_percent")
-    of_wall = rows["micros"] >= threshold("dominant_wall_percent") * wall / 100
+def _dominant(rows: pd.DataFrame, wall_micros: float) -> pd.DataFrame:
+    of_ops = rows["micros_percent"] >= DOMINANT_PERCENT
+    of_wall = rows["micros"] >= DOMINANT_WALL_PERCENT * wall_micros / 100
     return rows[of_ops & of_wall]
 
 
@@ -61,17 +71,16 @@ def _times(row: dict[Any, Any], kind: str = "") -> str:
 
 
 def expensive_scopes(profile: "Profile") -> list[Advice]:
-    """Name the longest of the outermost scopes, of tfprof's inputs, with what is below them."""
+    """Name the longest outermost scopes of tfprof's inputs, with everything below them."""
     if not profile.recording.tfprof:
         return []
-    least = int(threshold("scope_micros"))
-    frame = scope.view(profile, _options(100, least)).frame
+    frame = scope.view(profile, _options(100, SCOPE_MICROS)).frame
     rows = frame[frame["parent"] == 0].head(LISTED)
     if not len(rows):
         return []
     texts = [
-        f"{row['name']} takes {_times(row)} itself, {format_micros(row['total_micros'])} with all "
-        "below it"
+        f"{row['name']} takes {_times(row)} itself, {format_micros(row['total_micros'])} with "
+        "everything below it"
         for row in rows.to_dict("records")
     ]
     message = f"{'; '.join(texts)}. The scope view leads further down."
@@ -79,12 +88,12 @@ def expensive_scopes(profile: "Profile") -> list[Advice]:
 
 
 def expensive_lines(profile: "Profile") -> list[Advice]:
-    """Name the lines of Python that take the time of tfprof's inputs, with what they call."""
+    """Name the Python lines of tfprof's inputs that take the time, with what they call."""
     if not profile.recording.tfprof or not profile.has_stacks:
         return []
     try:
         frame = code.view(profile, _options(100, 1)).frame
-    except NbprofError:  # stacks of gradients only are no tree
+    except NbprofError:  # only gradients have stacks
         return []
     rows = _branches(frame)
     if not rows:
@@ -95,7 +104,7 @@ def expensive_lines(profile: "Profile") -> list[Advice]:
 
 
 def _branches(frame: pd.DataFrame) -> list[dict[Any, Any]]:
-    """Go down to where the tree of lines branches first, and take the long ones from there."""
+    """Descend to where the tree of lines first branches, and collect the long lines from there."""
     children: dict[int, list[int]] = {}
     for row, parent in enumerate(frame["parent"].tolist()):
         children.setdefault(parent, []).append(row)
@@ -107,10 +116,10 @@ def _branches(frame: pd.DataFrame) -> list[dict[Any, Any]]:
 
     def descend(row: int, depth: int) -> None:
         below = children.get(row, [])
-        if len(below) <= 1 or depth > threshold("line_depth"):
+        if len(below) <= 1 or depth > LINE_DEPTH:
             return
         for child in below[:LISTED]:
-            if records[child]["total_micros"] >= threshold("line_micros"):
+            if records[child]["total_micros"] >= LINE_MICROS:
                 found.append(records[child])
                 descend(child, depth + 1)
 

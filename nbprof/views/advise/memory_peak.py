@@ -1,10 +1,9 @@
-"""What the peak of memory is made of."""
+"""What the memory peak consists of."""
 
 from typing import TYPE_CHECKING
 
 from nbprof.units import format_bytes
 from nbprof.views.advise.advice import Advice
-from nbprof.views.advise.thresholds import threshold
 from nbprof.views.live_memory import live_at_peak, peaks
 
 if TYPE_CHECKING:
@@ -12,18 +11,25 @@ if TYPE_CHECKING:
 
     from nbprof._profile import Profile
 
+PEAK_BYTES = 100e6
+"""Smallest peak worth advice, in bytes."""
+PEAK_TENSORS = 3
+"""The number of tensors that are few enough to look at one by one."""
+PEAK_PERCENT = 60
+"""Smallest share of the peak that those tensors must have together."""
+
 
 def few_tensors(profile: "Profile") -> list[Advice]:
-    """Find a peak that few tensors make, so that each is worth a look."""
+    """Find a peak that consists mostly of a few tensors, so that each is worth a look."""
     if not len(profile.allocations):
         return []
     alive = live_at_peak(profile)
     found = []
     for device, peak in peaks(profile).items():
         size = float(peak["live_bytes"])
-        largest = alive[alive["device"] == device].head(int(threshold("peak_tensors")))
+        largest = alive[alive["device"] == device].head(PEAK_TENSORS)
         percent = 100 * largest["bytes"].sum() / max(size, 1)
-        if size >= threshold("peak_bytes") and percent >= threshold("peak_percent"):
+        if size >= PEAK_BYTES and percent >= PEAK_PERCENT:
             found.append(_advice(device, size, percent, largest))
     return found
 
@@ -32,7 +38,7 @@ def _advice(device: str, size: float, percent: float, largest: "pd.DataFrame") -
     tensors = "; ".join(map(_tensor, largest.to_dict("records")))
     count = len(largest)
     message = (
-        f"{count} tensor{'s make' if count > 1 else ' makes'} {percent:.0f}% of the peak of "
+        f"{count} tensor{'s make' if count > 1 else ' makes'} up {percent:.0f}% of the peak of "
         f"{format_bytes(size)} on {device}: {tensors}. Make these smaller or free them earlier: "
         "smaller batches, float16, a dataset read in pieces, tf.recompute_grad."
     )
@@ -41,7 +47,7 @@ def _advice(device: str, size: float, percent: float, largest: "pd.DataFrame") -
 
 
 def _tensor(row: "dict[object, object]") -> str:
-    name = row["op"] if isinstance(row["op"], str) else "a tensor of no known op"
+    name = row["op"] if isinstance(row["op"], str) else "a tensor of an unknown op"
     size = format_bytes(float(str(row["bytes"])))
     shape = f" {row['dtype']}{row['shape']}" if row["shape"] else ""
     line = f", made at {row['source']}" if row["source"] else ""

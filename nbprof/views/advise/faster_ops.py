@@ -1,4 +1,4 @@
-"""Ops that have faster sisters: tfprof's OperationChecker, and ops that could be fused."""
+"""Ops that have a faster alternative: tfprof's OperationChecker, and ops that could be fused."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,6 @@ import numpy.typing as npt
 from nbprof.op_types import replaced_type
 from nbprof.units import format_micros
 from nbprof.views.advise.advice import Advice, first_rows
-from nbprof.views.advise.thresholds import threshold
 from nbprof.views.measure import measure, nodes_as_members
 
 if TYPE_CHECKING:
@@ -20,16 +19,19 @@ FUSIBLE = ("MatMul", "Conv2D", "DepthwiseConv2dNative")
 BIASES = ("BiasAdd", "BiasAddV1")
 ACTIVATIONS = ("Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid")
 
+UNFUSED_PERCENT = 5
+"""Smallest share of the op time that is worth fusing; fusing saves a part of it."""
+
 
 def batch_norm(profile: "Profile") -> list[Advice]:
-    """Find a batch norm made of single ops; tfprof also scolds the newer fused ones, V2 and V3."""
+    """Find a batch norm made of single ops; unlike tfprof, accept the fused V2 and V3."""
     nodes = profile.nodes
     named = [name for name in nodes["name"] if BATCH_NORM in name]
     types = map(replaced_type, nodes["op_type"])
     if not named or any(op_type.startswith(FUSED_BATCH_NORM) for op_type in types):
         return []
     message = (
-        f"{len(named)} nodes are named {BATCH_NORM}, and none is the fused op. Use "
+        f"{len(named)} nodes are named {BATCH_NORM}, but none is the fused op. Use "
         "tf.keras.layers.BatchNormalization, or tf.compat.v1.nn.fused_batch_norm: one op instead "
         "of many."
     )
@@ -37,7 +39,7 @@ def batch_norm(profile: "Profile") -> list[Advice]:
 
 
 def data_format(profile: "Profile") -> list[Advice]:
-    """Find ops on a GPU whose channels stand last."""
+    """Find ops on a GPU with channels last."""
     nodes = profile.nodes
     if "data_format" not in nodes:
         return []
@@ -48,7 +50,7 @@ def data_format(profile: "Profile") -> list[Advice]:
     micros = _micros(profile)[chosen].sum()
     message = (
         f"{int(chosen.sum())} nodes on a GPU have the data format NHWC ({format_micros(micros)}). "
-        'Try NCHW (data_format="channels_first"): in float32 most GPUs are faster with it.'
+        'Try NCHW (data_format="channels_first"): most GPUs are faster with it in float32.'
     )
     return [Advice("NHWC on a GPU", "low", message, first_rows(nodes["name"][chosen]))]
 
@@ -57,9 +59,9 @@ def unfused(profile: "Profile") -> list[Advice]:
     """Find biases and activations that ran apart from the MatMul or Conv2D before them."""
     micros = _micros(profile)
     apart = _apart(profile)
-    total, spent = micros.sum(), micros[apart].sum()
-    percent = 100 * spent / max(total, 1e-10)
-    if not len(apart) or percent < threshold("unfused_percent"):
+    spent = micros[apart].sum()
+    percent = 100 * spent / max(micros.sum(), 1e-10)
+    if not len(apart) or percent < UNFUSED_PERCENT:
         return []
     message = (
         f"{len(apart)} biases and activations ran apart from the {' or '.join(FUSIBLE[:2])} before "
@@ -71,9 +73,9 @@ def unfused(profile: "Profile") -> list[Advice]:
 
 
 def _apart(profile: "Profile") -> npt.NDArray[np.intp]:
-    """Give the nodes that ran and could have been part of the one that feeds them, which ran too.
+    """Return the nodes that ran but could have been fused into the node that feeds them.
 
-    A value that is taken more than once, by its gradient for instance, cannot be fused away.
+    A value that is used more than once, for instance by its gradient, cannot be fused away.
     """
     inputs = profile.inputs
     op_type = [replaced_type(op_type) for op_type in profile.nodes["op_type"]]
