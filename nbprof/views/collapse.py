@@ -1,7 +1,7 @@
 """A smaller Profile with the same views: the runs of a node in a step become one row.
 
-What needs single runs is lost, and says so: timelines, and memory over time. Sums are of whole
-numbers, so every view of the collapsed Profile is that of the full one to the last digit.
+Timelines and memory over time need single runs; they are lost and say so. All sums are of whole
+numbers, so every view of the collapsed Profile equals that of the full one to the last digit.
 """
 
 from dataclasses import replace
@@ -23,43 +23,44 @@ KEYS = (
     *("node", "step", "thread", "stack", "layer", "backward", "input_shapes", "output_shapes"),
     "accelerator",
 )
-"""What views tell events apart by."""
-PLACE = ["device", "is_cell", "host"]
+"""The columns of events that views group by."""
+THREAD_KEYS = ("device", "is_cell", "host")
+"""Threads that agree in these columns become one."""
 
 
 def collapse(profile: "Profile") -> "Profile":
-    """Add up the runs of each node in each step, and keep the allocations that make the peaks."""
+    """Add up the runs of each node in each step, and keep the allocations alive at the peaks."""
     threads, thread = _threads(profile)
     whole = profile.events
     events, row = _events(whole.assign(thread=thread[whole["thread"]].astype(np.int32)))
-    made = profile.allocations[alive_at_peak(profile)].reset_index(drop=True)
+    alive = profile.allocations[alive_at_peak(profile)].reset_index(drop=True)
     return replace(
         profile,
         threads=threads,
         events=events,
-        allocations=made.assign(event=np.append(row, -1)[made["event"].to_numpy(np.intp)]),
+        allocations=alive.assign(event=np.append(row, -1)[alive["event"].to_numpy(np.intp)]),
         recording=replace(profile.recording, single_runs=False),
     )
 
 
 def _threads(profile: "Profile") -> tuple[pd.DataFrame, Rows]:
-    """Take the threads of a device of a host as one; give them, and the number of each."""
+    """Merge the threads of each device of a host; return them and the new number of each."""
     threads = profile.threads
-    place = [name for name in PLACE if name in threads]
-    number: Rows = threads.groupby(place, sort=False).ngroup().to_numpy().astype(np.intp)
+    keys = [name for name in THREAD_KEYS if name in threads]
+    number: Rows = threads.groupby(keys, sort=False).ngroup().to_numpy().astype(np.intp)
     _, first, count = np.unique(number, return_index=True, return_counts=True)
-    alike = threads.iloc[first].reset_index(drop=True)
+    merged = threads.iloc[first].reset_index(drop=True)
     names = [
-        name if runs == 1 else f"{runs} threads"
-        for name, runs in zip(alike["name"], count.tolist(), strict=True)
+        name if merged_count == 1 else f"{merged_count} threads"
+        for name, merged_count in zip(merged["name"], count.tolist(), strict=True)
     ]
-    return alike.assign(name=pd.Series(names, dtype=object)), number
+    return merged.assign(name=pd.Series(names, dtype=object)), number
 
 
 def _events(events: pd.DataFrame) -> tuple[pd.DataFrame, Rows]:
-    """Add up the events that no view tells apart; give them, and the row each has become part of.
+    """Add up the events that no view keeps apart; return the sums and the new row of each event.
 
-    What is known and what is not are never added up.
+    Known and unknown values are never added up together.
     """
     summed = [name for name in summed_columns() if name in events]
     unknown = sum(
@@ -81,9 +82,9 @@ def _events(events: pd.DataFrame) -> tuple[pd.DataFrame, Rows]:
 
 
 def _groups(keys: list[npt.NDArray[Any]]) -> tuple[Rows, Rows]:
-    """Number the distinct combinations; give where each first stands, and the number of each row.
+    """Number the distinct combinations in the order of the keys.
 
-    They are numbered in the order of the keys.
+    Return the first row of each combination and the number of each row.
     """
     number = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 Texts = npt.NDArray[np.object_]
 
 METRICS = ("micros", "cpu_micros", "accelerator_micros", "run_count", "bytes")
+"""The metrics that each host is listed with."""
 
 
 def hosts(profile: "Profile") -> pd.DataFrame:
-    """List the hosts, one in a row, with their sums over all ops."""
+    """Return one row per host with its sums over all ops."""
     machines = _machines(profile)
     host = pd.Categorical(_host_of_events(profile), machines["host"]).codes
     node = np.zeros(len(machines), dtype=np.intp)
@@ -44,39 +45,49 @@ def hosts(profile: "Profile") -> pd.DataFrame:
 def compare_hosts(
     profile: "Profile", view: str, column: str, options: dict[str, Any]
 ) -> pd.DataFrame:
-    """Put a column of a view, made for each host alone, side by side; the widest spread first."""
-    names = _machines(profile)["host"].tolist()
+    """Put one column of each host's own view side by side, the widest spread first."""
     host = _host_of_events(profile)
     columns = {}
-    for name in names:
-        own = profile.events[host == name].reset_index(drop=True)
-        frame = replace(profile, events=own).view(view, **options).frame
-        if column not in frame or frame[column].dtype.kind not in "if":
-            numbers = [str(one) for one in frame if frame[one].dtype.kind in "if"]
-            raise NbprofError(
-                f"the {view} view has no column of numbers {column!r}: it has {', '.join(numbers)}."
-            )
-        columns[name] = frame.groupby("name", sort=False)[column].sum(min_count=1)
-    rows = pd.DataFrame(columns).index
-    # What a host did not run took it nothing, unless nothing is known of that host.
-    filled = {
-        name: own.reindex(rows, fill_value=np.nan if own.isna().all() else 0)
-        for name, own in columns.items()
-    }
-    table = pd.DataFrame(filled, columns=pd.Index(names, dtype=object))
+    for name in _machines(profile)["host"].tolist():
+        own = replace(profile, events=profile.events[host == name].reset_index(drop=True))
+        columns[name] = _sums_by_name(own.view(view, **options).frame, view, column)
+    table = _side_by_side(columns)
     least, most = table.min(axis=1), table.max(axis=1)
-    found = table.assign(
+    compared = table.assign(
         least=least,
         most=most,
         ratio=most / least.where(least > 0),
         highest=table.fillna(-np.inf).idxmax(axis=1).where(most.notna(), None),
     )
     order = (most - least).sort_values(ascending=False, kind="stable").index
-    return found.loc[order].rename_axis("name").reset_index()
+    return compared.loc[order].rename_axis("name").reset_index()
+
+
+def _sums_by_name(frame: pd.DataFrame, view: str, column: str) -> "pd.Series[float]":
+    """Add up a column over the rows of the same name."""
+    if column not in frame or frame[column].dtype.kind not in "if":
+        numbers = [str(name) for name in frame if frame[name].dtype.kind in "if"]
+        raise NbprofError(
+            f"the {view} view has no number column {column!r}; choose one of {', '.join(numbers)}."
+        )
+    return frame.groupby("name", sort=False)[column].sum(min_count=1)
+
+
+def _side_by_side(columns: "dict[str, pd.Series[float]]") -> pd.DataFrame:
+    """Join the columns of all hosts by row name.
+
+    A row that a host did not run cost it nothing, unless nothing is known about that host.
+    """
+    rows = pd.DataFrame(columns).index
+    filled = {
+        host: values.reindex(rows, fill_value=np.nan if values.isna().all() else 0)
+        for host, values in columns.items()
+    }
+    return pd.DataFrame(filled, columns=pd.Index(list(columns), dtype=object))
 
 
 def _machines(profile: "Profile") -> pd.DataFrame:
-    """Give the hosts; a profile that was recorded here is of one."""
+    """Return the hosts; a cell recorded here has one."""
     if len(profile.machines):
         return profile.machines
     slowest = profile.steps.sort_values("micros", ascending=False, kind="stable").head(1)
@@ -94,17 +105,17 @@ def _host_of_events(profile: "Profile") -> Texts:
     if not len(profile.machines):
         return np.full(len(profile.events), profile.recording.what, dtype=object)
     names = profile.threads["host"].to_numpy(dtype=object)
-    found: Texts = names[profile.events["thread"].to_numpy()]
-    return found
+    hosts: Texts = names[profile.events["thread"].to_numpy()]
+    return hosts
 
 
 def _peaks(profile: "Profile", names: list[str]) -> list[float]:
-    """Find the highest peak among the devices of each host; NaN where none was recorded."""
-    made = profile.allocations
+    """Return the highest peak among the devices of each host in bytes, NaN if none was recorded."""
+    allocations = profile.allocations
     highest = []
     for name in names:
-        own = made if len(names) == 1 else made[made["host"] == name]
-        found = peaks(replace(profile, allocations=own.drop(columns="host", errors="ignore")))
-        levels = [peak["live_bytes"] for peak in found.values()]
+        own = allocations if len(names) == 1 else allocations[allocations["host"] == name]
+        by_device = peaks(replace(profile, allocations=own.drop(columns="host", errors="ignore")))
+        levels = [peak["live_bytes"] for peak in by_device.values()]
         highest.append(float(max(levels, default=np.nan)))
     return highest

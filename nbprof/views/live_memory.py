@@ -5,94 +5,88 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from nbprof.arrays import Mask, Rows
 from nbprof.errors import NbprofError
 from nbprof.views.code import label
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from nbprof._profile import Profile
 
-
 NO_CURVE = (
-    "memory over time is not kept by engine='dask', only what was alive at the peak: "
+    "engine='dask' does not keep memory over time, only what was alive at the peak: use "
     "profile.live_at_peak(), or load the trace of one host without an engine."
 )
 
 
 def live_bytes(profile: "Profile") -> pd.DataFrame:
-    """Follow the live bytes; of a profile that keeps only the peaks there is no curve."""
+    """Return the live bytes over time, `attrs["peak"]` being the peak of each device."""
     if not profile.recording.single_runs:
         raise NbprofError(NO_CURVE)
-    return _curve(_placed(profile))
+    return _curve(_allocations(profile))
 
 
 def peaks(profile: "Profile") -> dict[str, dict[str, float]]:
-    """Say for each device when its peak was, in µs, and how many bytes were live then."""
-    found: dict[str, dict[str, float]] = _curve(_placed(profile)).attrs["peak"]
-    return found
+    """Return when each device reached its peak, in µs, and how many bytes were live then."""
+    peak: dict[str, dict[str, float]] = _curve(_allocations(profile)).attrs["peak"]
+    return peak
 
 
-def _curve(made: pd.DataFrame) -> pd.DataFrame:
-    """Add up allocations and releases in the order of time."""
-    start, end = (made[name].to_numpy(np.float64) for name in ("start_ns", "end_ns"))
-    size = made["bytes"].to_numpy(np.int64)
-    device, names = pd.factorize(made["device"])
-    freed = np.flatnonzero(~np.isnan(end))
-    micros = np.concatenate((start, end[freed])) / 1e3
-    order = np.argsort(micros, kind="stable")
-    change = np.concatenate((size, -size[freed]))[order]
-    device = np.concatenate((device, device[freed]))[order]
-    live = np.zeros(len(order), dtype=np.int64)
+def _curve(allocations: pd.DataFrame) -> pd.DataFrame:
+    """Add up allocations and releases in order of time."""
+    code, devices = pd.factorize(allocations["device"])
+    changes = _changes(allocations.assign(device=code))
+    micros, device, change = (changes[name].to_numpy() for name in ("micros", "device", "bytes"))
+    live = np.zeros(len(changes), dtype=np.int64)
     peak = {}
-    for number in range(len(names)):
+    for number, name in enumerate(devices):
         rows = np.flatnonzero(device == number)
         live[rows] = np.cumsum(change[rows])
         highest = rows[np.argmax(live[rows])]
-        peak[names[number]] = {
-            "micros": float(micros[order[highest]]),
-            "live_bytes": int(live[highest]),
-        }
-    devices = names.to_numpy(dtype=object)[device]
-    curve = pd.DataFrame({"micros": micros[order], "device": devices, "live_bytes": live})
+        peak[name] = {"micros": float(micros[highest]), "live_bytes": int(live[highest])}
+    names = devices.to_numpy(dtype=object)[device]
+    curve = pd.DataFrame({"micros": micros, "device": names, "live_bytes": live})
     curve.attrs["peak"] = {name: peak[name] for name in sorted(peak)}
     return curve
 
 
-def _placed(profile: "Profile") -> pd.DataFrame:
-    """Give the allocations; of many hosts, with the host before the device's name."""
-    made = profile.allocations
-    if len(profile.machines) < 2 or "host" not in made:
-        return made
-    return made.assign(device=made["host"] + " " + made["device"])
+def _changes(allocations: pd.DataFrame) -> pd.DataFrame:
+    """List when bytes were taken and, where known, given back, in order of time in µs."""
+    size = allocations["bytes"].to_numpy(np.int64)
+    start, end = (allocations[name].to_numpy(np.float64) for name in ("start_ns", "end_ns"))
+    freed = np.flatnonzero(~np.isnan(end))
+    micros = np.concatenate((start, end[freed])) / 1e3
+    order = np.argsort(micros, kind="stable")
+    row = np.concatenate((np.arange(len(start)), freed))[order]
+    return pd.DataFrame(
+        {
+            "micros": micros[order],
+            "device": allocations["device"].to_numpy()[row],
+            "bytes": np.where(order < len(start), size[row], -size[row]),
+        }
+    )
 
 
-def _sources(profile: "Profile", event: "npt.NDArray[np.intp]") -> list[str | None]:
-    """Name the innermost line that each event comes from, None where it is not known."""
-    users = profile.frames[~profile.frames["framework"]]
-    innermost = users.drop_duplicates("stack", keep="last").set_index("stack")
-    stacks = np.append(profile.events["stack"].to_numpy(), -1)[event]
-    return [
-        label(*innermost.loc[stack, ["file", "line", "function"]])
-        if stack in innermost.index
-        else None
-        for stack in stacks.tolist()
-    ]
+def _allocations(profile: "Profile") -> pd.DataFrame:
+    """Return the allocations; with several hosts, devices are named after their host as well."""
+    allocations = profile.allocations
+    if len(profile.machines) < 2 or "host" not in allocations:
+        return allocations
+    return allocations.assign(device=allocations["host"] + " " + allocations["device"])
 
 
-def alive_at_peak(profile: "Profile") -> "npt.NDArray[np.bool_]":
+def alive_at_peak(profile: "Profile") -> Mask:
     """Mark the allocations that were alive when their device reached its peak."""
-    made = _placed(profile)
-    peaks = _curve(made).attrs["peak"]
-    moments = {device: round(peak["micros"] * 1e3) for device, peak in peaks.items()}
-    moment = made["device"].map(moments)
-    alive = (made["start_ns"] <= moment) & ~(made["end_ns"] <= moment)
+    allocations = _allocations(profile)
+    peak = _curve(allocations).attrs["peak"]
+    moments = {device: round(reached["micros"] * 1e3) for device, reached in peak.items()}
+    moment = allocations["device"].map(moments)
+    alive = (allocations["start_ns"] <= moment) & ~(allocations["end_ns"] <= moment)
     return alive.to_numpy(dtype=bool)
 
 
 def live_at_peak(profile: "Profile") -> pd.DataFrame:
-    """List the allocations that were alive when their device reached its peak."""
-    alive = _placed(profile)[alive_at_peak(profile)]
+    """List the allocations that were alive when their device reached its peak, largest first."""
+    alive = _allocations(profile)[alive_at_peak(profile)]
     nodes = profile.nodes.reindex(alive["node"])
     rows = pd.DataFrame(
         {
@@ -103,3 +97,16 @@ def live_at_peak(profile: "Profile") -> pd.DataFrame:
         }
     )
     return rows.sort_values("bytes", ascending=False, kind="stable", ignore_index=True)
+
+
+def _sources(profile: "Profile", event: Rows) -> list[str | None]:
+    """Return the label of the innermost user line of each event, None where it is not known."""
+    users = profile.frames[~profile.frames["framework"]]
+    innermost = users.drop_duplicates("stack", keep="last").set_index("stack")
+    stacks = np.append(profile.events["stack"].to_numpy(), -1)[event]
+    return [
+        label(*innermost.loc[stack, ["file", "line", "function"]])
+        if stack in innermost.index
+        else None
+        for stack in stacks.tolist()
+    ]

@@ -1,4 +1,4 @@
-"""What the process held in RAM while a cell ran, marked with the statements, steps and ops."""
+"""The RAM of the process while a cell ran, with marks for its statements, steps and ops."""
 
 import math
 from array import array
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 MOST_OPS = 100
-"""So many op runs are marked: those that held the most, or without memory the longest."""
+"""The most op runs to mark: those that held the most memory, or without memory the longest."""
 LEAST_BYTES = 2**20
-"""An op run that held less is not marked; the curve does not show it either."""
+"""The least memory of a marked op run, in bytes; the curve does not show less either."""
 
 NOT_MEASURED = (
-    "this profile does not know what the process held in RAM: only cells and blocks that nbprof "
-    "profiled itself do, and the files they were saved to. profile.memory() has the live tensors."
+    "the RAM of the process was not measured for this profile; nbprof measures it for cells and "
+    "blocks that it profiles itself. profile.memory() has the live tensors."
 )
 
 
 def process_memory(profile: "Profile") -> MemoryResult:
-    """Make the result of the samples that were taken while the profile was recorded."""
+    """Return what was sampled while the profile was recorded."""
     samples, recording = profile.samples, profile.recording
     if not len(samples):
         raise NbprofError(NOT_MEASURED)
     seconds = samples["start_ns"].to_numpy() / 1e9
-    resident, most = (samples[name].to_numpy(float) for name in ("resident_bytes", "peak_bytes"))
+    resident, peak = (samples[name].to_numpy(float) for name in ("resident_bytes", "peak_bytes"))
     gaps = samples["gap"].to_numpy(dtype=np.int8)
     run = MemoryRun(
         before=resident[0],
-        peak=most.max(),
+        peak=peak.max(),
         after=resident[-1],
         exact=recording.peak_is_exact,
         seconds=seconds[-1],
         kept=_known(recording.kept_bytes),
         children=_known(recording.children_bytes),
-        curve=Curve(array("d", seconds), array("d", resident), array("d", most), array("b", gaps)),
+        curve=Curve(array("d", seconds), array("d", resident), array("d", peak), array("b", gaps)),
         marks=tuple(sorted(_marks(profile), key=lambda mark: mark.seconds)),
     )
     return MemoryResult((run,))
@@ -71,7 +71,7 @@ def _marks(profile: "Profile") -> Iterator[Mark]:
 
 
 def _largest(profile: "Profile") -> "npt.NDArray[np.intp]":
-    """Give the rows of the op runs worth a mark."""
+    """Return the rows of the op runs worth a mark."""
     events = profile.events
     if not len(events) or not profile.recording.single_runs:
         return np.zeros(0, dtype=np.intp)

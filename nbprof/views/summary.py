@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def summary(profile: "Profile") -> pd.DataFrame:
-    """List what the cell's thread spent its time on, the most first."""
-    spent, many = profile.spent, len(profile.machines) > 1
-    if many:  # each host has a thread of its own
+    """Return what the cell's thread spent its time on, the longest first."""
+    spent, has_hosts = profile.spent, len(profile.machines) > 1
+    if has_hosts:  # each host has a thread of its own
         spent = spent.groupby("category", sort=False)["ns"].sum().reset_index()
     spent = spent.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
-    wall_ns = int(spent["ns"].sum()) if many else profile.recording.wall_ns
+    wall_ns = int(spent["ns"].sum()) if has_hosts else profile.recording.wall_ns
     frame = pd.DataFrame(
         {
             "category": spent["category"],

@@ -1,4 +1,4 @@
-"""A collapsed Profile has the views of the full one, to the last digit."""
+"""The views of a collapsed Profile equal those of the full one, to the last digit."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ LINE = (("train.py", 3, "train"), ("model.py", 9, "call"))
 
 
 def odd_profile():
-    """Runs of several steps, stacks, layers, shapes and sizes, some of which are not known."""
+    """Return a profile with several steps, stacks, layers and shapes, and sizes partly unknown."""
     full = profile(
         node("a/MatMul", "MatMul", 10.001, runs=3, size=7, stack=LINE, flops=10, layer="m/d"),
         node("a/MatMul", "MatMul", 3.003, runs=2, step=1, stack=LINE[:1], shapes=("2x3",)),
@@ -57,19 +57,19 @@ PROFILES = {
         (name, view)
         for name in PROFILES
         for view in ("op", "scope", "graph", "code", "layer")
-        if (name, view) != ("a trace", "code")  # which has no lines
+        if (name, view) != ("a trace", "code")  # it has no Python lines
     ],
 )
 @pytest.mark.parametrize("step", ["all", -1, 0])
-def test_every_view_is_the_same(name, view, step, tmp_path):
+def test_every_view_of_a_collapsed_profile_is_the_same(name, view, step, tmp_path):
     full = PROFILES[name](tmp_path)
     options = {"select": EVERYTHING, "step": step}
 
-    one, other = (some.view(view, **options) for some in (full, collapse(full)))
+    expected, collapsed = (some.view(view, **options) for some in (full, collapse(full)))
 
-    pd.testing.assert_frame_equal(one.frame, other.frame, check_exact=True)
-    assert one.text == other.text
-    assert one.notes == other.notes
+    pd.testing.assert_frame_equal(expected.frame, collapsed.frame, check_exact=True)
+    assert expected.text == collapsed.text
+    assert expected.notes == collapsed.notes
 
 
 @pytest.mark.parametrize("make", PROFILES.values(), ids=PROFILES)
@@ -84,32 +84,32 @@ def test_summary_steps_hosts_and_headline_are_the_same(make, tmp_path):
     assert len(small.events) <= len(full.events)
 
 
-def test_collapsing_twice_is_collapsing_once():
+def test_collapsing_twice_changes_nothing_more():
     once = collapse(odd_profile())
 
     pd.testing.assert_frame_equal(collapse(once).events, once.events)
 
 
-def test_runs_are_counted_where_they_were_marked():
+def test_collapsing_keeps_the_number_of_runs():
     small = collapse(odd_profile())
 
     assert small.events["is_run"].sum() == 12
     assert len(small.events) < 12
 
 
-def test_sums_past_what_floats_hold_do_not_depend_on_their_order():
+def test_sums_beyond_the_precision_of_floats_do_not_depend_on_order():
     full = odd_profile()
     full.events["float_ops"] = 2.0**53 - np.arange(len(full.events))
 
-    one, other = (some.op(select="float_ops").frame for some in (full, collapse(full)))
+    expected, collapsed = (some.op(select="float_ops").frame for some in (full, collapse(full)))
 
-    assert one["float_ops"].tolist() == other["float_ops"].tolist()
+    assert expected["float_ops"].tolist() == collapsed["float_ops"].tolist()
 
 
-def test_what_needs_single_runs_says_so(tmp_path):
+def test_memory_over_time_and_timelines_say_that_they_need_single_runs(tmp_path):
     small = collapse(loaded(host_trace(), tmp_path))
 
-    with pytest.raises(NbprofError, match="memory over time is not kept"):
+    with pytest.raises(NbprofError, match="does not keep memory over time"):
         small.memory()
     with pytest.raises(NbprofError, match="needs single runs"):
         small.export(tmp_path / "x.trace.json")

@@ -1,4 +1,4 @@
-"""The memory of the process beside what TensorFlow did: steps, ops and RAM on one clock."""
+"""The RAM of the process while TensorFlow works: steps, ops and memory on one clock."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from nbprof.memory import measure
 from nbprof.memory.backends import backend
 
 pytestmark = pytest.mark.tensorflow
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the watermark is Linux's")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the watermark")
 
 tf = pytest.importorskip("tensorflow")
 
@@ -35,8 +35,8 @@ def fill(count):
     return tf.reduce_sum(tf.fill([count, 2**18], 1.0))
 
 
-def told(code):
-    """Run code; give the names of the steps that were told, and how many ended."""
+def steps_of(code):
+    """Run code; return the names of the steps that began, and how many ended."""
     names, ended = [], []
 
     def begin(name):
@@ -48,7 +48,7 @@ def told(code):
     return names, len(ended)
 
 
-def test_outermost_calls_and_numbered_blocks_are_steps():
+def test_outermost_function_calls_and_numbered_trace_blocks_are_steps():
     def code():
         outer(tf.constant(1.0))
         outer.get_concrete_function(tf.TensorSpec([], tf.float32))(tf.constant(2.0))
@@ -57,14 +57,14 @@ def test_outermost_calls_and_numbered_blocks_are_steps():
         with tf.profiler.experimental.Trace("no step"):
             tf.constant(1.0) + 1.0
 
-    names, ended = told(code)
+    names, ended = steps_of(code)
 
     assert names[0] == "outer"
     assert names[2:] == ["mine"]
     assert ended == 3
 
 
-def test_a_call_that_raises_ends_its_step_and_sessions_are_steps():
+def test_session_runs_are_steps_and_a_call_that_raises_is_not_completed():
     @tf.function
     def bad():
         raise ValueError("bad")
@@ -76,18 +76,18 @@ def test_a_call_that_raises_ends_its_step_and_sessions_are_steps():
             session.run(tf.constant(1.0))
         outer(tf.constant(1.0))
 
-    names, ended = told(code)
+    names, ended = steps_of(code)
 
     assert names == ["bad", "session", "outer"]
     assert ended == 2
 
 
-def test_nothing_stays_watched():
+def test_watching_steps_leaves_tensorflow_unpatched():
     from tensorflow.python.client import session
     from tensorflow.python.profiler.trace import Trace
 
     before = dict(vars(Trace)), session.tf_session
-    told(lambda: outer(tf.constant(1.0)))
+    steps_of(lambda: outer(tf.constant(1.0)))
 
     assert (dict(vars(Trace)), session.tf_session) == before
 
@@ -104,7 +104,7 @@ def test_memit_marks_the_steps():
 
 @pytest.fixture(scope="module")
 def profile():
-    """A large op after small ones, and another that is held."""
+    """Return the profile of a large op after small ones, and of one whose output is kept."""
     fill(tf.constant(1))
     with nbprof.profile() as run:
         np.ones(10).sum()
@@ -116,7 +116,7 @@ def profile():
 
 
 @on_linux
-def test_the_curve_rises_where_an_op_takes_memory(profile):
+def test_the_memory_curve_rises_while_an_op_holds_memory(profile):
     result = profile.process_memory()
     samples, marks = result.samples, result.marks
     ops = marks[marks["kind"] == "op"].sort_values("bytes", ascending=False)
@@ -132,7 +132,7 @@ def test_the_curve_rises_where_an_op_takes_memory(profile):
     assert earlier["peak_bytes"].max() - earlier["resident_bytes"].iloc[0] < 20 * MIB
 
 
-def test_steps_are_marked_where_the_profile_has_them(profile):
+def test_step_marks_begin_where_the_steps_do(profile):
     marks = profile.process_memory().marks
     steps = marks[marks["kind"] == "step"]
 
@@ -140,7 +140,7 @@ def test_steps_are_marked_where_the_profile_has_them(profile):
     assert steps["label"].str.endswith("fill").any()
 
 
-def test_the_curve_is_kept_in_a_file_also_of_a_process_with_children(tmp_path):
+def test_the_memory_curve_is_saved_even_for_a_process_with_children(tmp_path):
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         with nbprof.profile() as run:
             outer(tf.constant(1.0))
@@ -156,13 +156,13 @@ def test_the_curve_is_kept_in_a_file_also_of_a_process_with_children(tmp_path):
     assert loaded.marks.equals(result.marks)
 
 
-def test_a_profile_that_was_not_measured_says_so(profile):
-    with pytest.raises(NbprofError, match="does not know what the process held"):
+def test_a_profile_without_memory_samples_says_so(profile):
+    with pytest.raises(NbprofError, match="was not measured for this profile"):
         profile.with_values(samples=profile.samples[:0]).process_memory()
 
 
 @on_linux
-def test_a_profile_and_measurements_around_and_inside_it_are_each_right():
+def test_nested_memory_measurements_are_each_right():
     with measure() as around:
         np.ones(25 * 2**17).sum()
         with nbprof.profile() as run:

@@ -91,7 +91,7 @@ def test_other_views_columns_and_options_can_be_compared_and_wrong_ones_are_told
     frame = profile.compare_hosts("scope", "total_micros", step=1).set_index("name")
     assert frame.loc["dense", "host2"] == 55
     assert profile.compare_hosts(column="bytes", select="bytes")["host0"].isna().all()
-    with pytest.raises(NbprofError, match="no column of numbers 'nothing': it has micros"):
+    with pytest.raises(NbprofError, match="no number column 'nothing'; choose one of micros"):
         profile.compare_hosts(column="nothing", select="micros")
 
 
