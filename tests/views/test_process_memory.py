@@ -64,7 +64,7 @@ def test_outermost_function_calls_and_numbered_trace_blocks_are_steps():
     assert ended == 3
 
 
-def test_session_runs_are_steps_and_a_call_that_raises_is_not_completed():
+def test_a_call_that_raises_ends_its_step_and_session_steps_have_no_end():
     @tf.function
     def bad():
         raise ValueError("bad")
