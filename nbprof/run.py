@@ -109,7 +109,7 @@ def _with_memory(profile: "Profile", memory: "Measurement", later_ns: int) -> "P
     run = memory.run
     recording = replace(
         profile.recording,
-        memory=memory.result.told,
+        memory=memory.result.summary,
         peak_is_exact=run.exact,
         kept_bytes=-1.0 if math.isnan(run.kept) else float(run.kept),
         children_bytes=-1.0 if math.isnan(run.children) else float(run.children),

@@ -60,7 +60,7 @@ LATE_DOORS = {
     *(
         ("memory", f"display.memory.{file}")
         for file in (
-            *("result_text", "result_html", "curve_plot"),
+            *("result_report", "curve_plot"),
             *("line_table", "object_table", "curve_widget"),
         )
     ),

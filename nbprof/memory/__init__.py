@@ -1,4 +1,4 @@
-"""How much memory the process holds: over a stretch of code, line by line, and by whom.
+"""How much memory the process holds: for a block of code, line by line, and name by name.
 
 `with measure() as run:` measures a block; `run.result` is what `%memit` shows.
 """

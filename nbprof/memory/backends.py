@@ -1,4 +1,4 @@
-"""Who measures for `%memit`: nbprof's own meter, or memory_profiler for comparison."""
+"""The two ways `%memit` can measure: nbprof's own meter, or memory_profiler for comparison."""
 
 import math
 import time
@@ -8,96 +8,105 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from nbprof.errors import NbprofError
-from nbprof.memory.meter import Measurement, together
+from nbprof.memory.meter import Measurement, combined_result
 from nbprof.memory.result import MIB, MemoryResult, MemoryRun
 
 Code = Callable[[Callable[[int], None] | None], Any]
-"""Code to run; it is given what is to be called with the line of each statement."""
+"""The code to run; its argument is a callback for the line number of each statement."""
+
+StepCallback = Callable[[str], Callable[[], None]]
+"""Called with a step's name when it begins; returns the callback for its end."""
+
+WatchSteps = Callable[[StepCallback], AbstractContextManager[None]]
+"""Returns a block during which the callback hears of every step."""
 
 
-Watch = Callable[[Callable[[str], Callable[[], None]]], AbstractContextManager[None]]
-"""Given what is to be called with the name of each step that begins (and gives what is to be called
-at its end), a block in which that happens."""
-
-
-def unwatched(_begin: Callable[[str], Callable[[], None]]) -> AbstractContextManager[None]:
-    """Watch for no steps."""
+def watch_no_steps(_begin: StepCallback) -> AbstractContextManager[None]:
+    """Return a block in which no step is reported."""
     return nullcontext()
 
 
 class Backend(Protocol):
-    """Runs code, as often as asked, and knows afterwards what memory it took."""
+    """Runs code, possibly several times, and then reports the memory it took."""
 
     def run(self, code: Code) -> Any:
-        """Run the code under measurement; give its value, or let its exception out."""
+        """Run the code under measurement and return its value; its exceptions propagate."""
 
     def result(self, thorough: bool) -> MemoryResult | None:
-        """Give what was measured, also of a run that failed; None if there was none."""
+        """Return what was measured, failed runs included; None if nothing ran."""
 
 
 class Meter:
-    """nbprof's own."""
+    """nbprof's own meter."""
 
-    def __init__(self, flags: Mapping[str, Any], watch: Watch) -> None:
+    def __init__(self, flags: Mapping[str, Any], watch_steps: WatchSteps) -> None:
         self._flags = flags
-        self._watch = watch
-        self._done: list[Measurement] = []
+        self._watch_steps = watch_steps
+        self._measurements: list[Measurement] = []
 
     def run(self, code: Code) -> Any:
         """Run the code under a Measurement."""
         __tracebackhide__ = True
         flags = self._flags
-        measurement = Measurement(flags.get("i"), flags.get("t"), "c" in flags, "trim" in flags)
-        with self._watch(measurement.step), measurement as run:
-            self._done.append(measurement)
+        measurement = Measurement(
+            interval=flags.get("i"),
+            timeout=flags.get("t"),
+            include_children="c" in flags,
+            trim="trim" in flags,
+        )
+        with self._watch_steps(measurement.step), measurement as run:
+            self._measurements.append(measurement)
             return code(run.mark)
 
     def result(self, thorough: bool) -> MemoryResult | None:
-        """Put the runs together; if asked, look closer at what is held now."""
-        if not self._done:
+        """Combine the runs; if `thorough`, also find out what the process holds now."""
+        if not self._measurements:
             return None
-        result = together(self._done)
+        result = combined_result(self._measurements)
         if thorough:
-            from nbprof.memory.retained import held
+            from nbprof.memory.retained import find_held
 
-            result = replace(result, held=held())
+            result = replace(result, held=find_held())
         return result
 
 
 class MemoryProfiler:
-    """memory_profiler's sampling from a process of its own; its magics are not touched."""
+    """memory_profiler, which samples from a process of its own; its magics are left alone."""
 
     INTERVAL = 0.1
 
-    def __init__(self, flags: Mapping[str, Any], _watch: Watch) -> None:
+    def __init__(self, flags: Mapping[str, Any], _watch_steps: WatchSteps) -> None:
         try:
             from memory_profiler import memory_usage
         except ImportError as error:
             raise NbprofError(
-                f"-backend memory_profiler needs a memory_profiler that works: {error}."
+                f"memory_profiler cannot be imported ({error}). Install it with pip install "
+                "memory_profiler, or leave out -backend."
             ) from error
-        self._measure = memory_usage
+        self._memory_usage = memory_usage
         self._flags = flags
         self._runs: list[MemoryRun] = []
 
     def run(self, code: Code) -> Any:
-        """Run the code under memory_profiler, which never sees an exception.
+        """Run the code under memory_profiler, but keep exceptions away from it.
 
-        It would end all child processes of the kernel if it saw one.
+        On an exception memory_profiler would kill every child process of the kernel.
         """
         __tracebackhide__ = True
-        outcome: list[Any] = [None, None]
+        value: Any = None
+        raised: BaseException | None = None
 
         def guarded() -> None:
             __tracebackhide__ = True
+            nonlocal value, raised
             try:
-                outcome[0] = code(None)
-            except BaseException as error:  # noqa: BLE001 goes on below
-                outcome[1] = error
+                value = code(None)
+            except BaseException as error:  # noqa: BLE001 raised again below
+                raised = error
 
-        before = self._measure(-1, max_iterations=1)[0]
+        before = self._memory_usage(-1, max_iterations=1)[0]
         began = time.perf_counter()
-        peak = self._measure(
+        peak = self._memory_usage(
             (guarded, (), {}),
             interval=self._flags.get("i", self.INTERVAL),
             timeout=self._flags.get("t"),
@@ -106,21 +115,27 @@ class MemoryProfiler:
             include_children="c" in self._flags,
         )
         seconds = time.perf_counter() - began
-        peak = max(peak) if isinstance(peak, list) else peak
-        after = math.nan
-        self._runs.append(MemoryRun(before * MIB, peak * MIB, after, False, seconds))
-        if outcome[1] is not None:
-            raise outcome[1]
-        return outcome[0]
+        self._runs.append(
+            MemoryRun(
+                before=before * MIB,
+                peak=(max(peak) if isinstance(peak, list) else peak) * MIB,
+                after=math.nan,
+                exact=False,
+                seconds=seconds,
+            )
+        )
+        if raised is not None:
+            raise raised
+        return value
 
     def result(self, thorough: bool) -> MemoryResult | None:
-        """Put the runs together."""
+        """Combine the runs."""
         if not self._runs:
             return None
         interval = self._flags.get("i", self.INTERVAL)
-        note = f"memory_profiler looked every {interval:g} s; it does not see what lies between."
+        note = f"memory_profiler sampled every {interval:g} s and misses peaks between samples."
         if thorough:
-            note += " -v is only for nbprof's own meter."
+            note += " -v works with nbprof's own meter only."
         return MemoryResult(
             tuple(self._runs),
             (note,),
@@ -130,12 +145,12 @@ class MemoryProfiler:
         )
 
 
-BACKENDS: dict[str, Callable[[Mapping[str, Any], Watch], Backend]] = {
+BACKENDS: dict[str, Callable[[Mapping[str, Any], WatchSteps], Backend]] = {
     "nbprof": Meter,
     "memory_profiler": MemoryProfiler,
 }
 
 
-def backend(flags: Mapping[str, Any], watch: Watch = unwatched) -> Backend:
-    """Give the backend that the flags of `%memit` ask for."""
-    return BACKENDS[flags.get("backend", "nbprof")](flags, watch)
+def backend(flags: Mapping[str, Any], watch_steps: WatchSteps = watch_no_steps) -> Backend:
+    """Return the backend that the flags of `%memit` ask for."""
+    return BACKENDS[flags.get("backend", "nbprof")](flags, watch_steps)

@@ -1,6 +1,6 @@
-"""Memory of accelerators, as TensorFlow counts it, if the notebook has TensorFlow at work on any.
+"""Memory of accelerators, as TensorFlow counts it.
 
-Nothing is imported or switched on for this, and nobody's counter is set back.
+Nothing is imported or initialized for this, and no counter is reset.
 """
 
 import sys
@@ -10,27 +10,28 @@ from typing import Any
 
 @dataclass(frozen=True)
 class DeviceMemory:
-    """Bytes on one device: at some moment, and the most so far."""
+    """A device's counters at one moment, in bytes."""
 
     device: str
     current: int
     peak: int
+    """The most held since the process began or the counter was reset."""
 
 
 @dataclass(frozen=True)
 class DeviceRun:
-    """Bytes on one device over a stretch of time."""
+    """A device's memory over a run, in bytes."""
 
     device: str
     before: int
     peak: int
     after: int
     exact: bool
-    """Whether the device's own peak rose, so that it is of this stretch."""
+    """Whether the device's own peak rose during the run; otherwise `peak` is a lower bound."""
 
 
 def devices() -> tuple[DeviceMemory, ...]:
-    """Read the counters of all accelerators; none before TensorFlow has set them up."""
+    """Read the counters of all accelerators; none until TensorFlow has initialized them."""
     tensorflow = sys.modules.get("tensorflow")
     context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
     if tensorflow is None or not getattr(context, "_initialized", False):
@@ -44,16 +45,16 @@ def _read(tensorflow: Any, name: str) -> DeviceMemory | None:
     if device.startswith("CPU"):
         return None
     try:
-        found = tensorflow.config.experimental.get_memory_info(device)
-    except ValueError:  # a device without such a counter
+        counters = tensorflow.config.experimental.get_memory_info(device)
+    except ValueError:  # this device has no such counters
         return None
-    return DeviceMemory(device, found["current"], found["peak"])
+    return DeviceMemory(device, counters["current"], counters["peak"])
 
 
-def over(
+def device_runs(
     before: tuple[DeviceMemory, ...], after: tuple[DeviceMemory, ...]
 ) -> tuple[DeviceRun, ...]:
-    """Say what each device did between two moments."""
+    """Compare the counters before and after a run, device by device."""
     earlier = {each.device: each for each in before}
     runs = []
     for now in after:

@@ -1,9 +1,9 @@
 """Memory line by line: how often each line ran, what it left behind, and how high it rose.
 
-Python tells when a line begins. Reading memory then costs far more than most lines take, so it is
-read only when a line took long enough to have touched much, or when many short ones have passed;
-what short lines held is counted to the line at whose end memory is read. A line's numbers include
-what it calls. Only the thread that runs the code is looked at, but memory is that of the process.
+Python reports when a line begins. Reading memory takes far longer than most lines do, so it is read
+only after a line long enough to have touched much memory, or after many short ones; what short
+lines took is charged to the line at whose end memory is read. A line's numbers include what it
+calls. Only the thread that runs the code is watched, but memory is that of the whole process.
 """
 
 import sys
@@ -19,40 +19,40 @@ from nbprof.memory.watched_code import Tally, Target, first_line
 from nbprof.memory.watermark import watermark
 
 LONG_LINE_NS = 20_000
-"""After a line that took so long memory is read."""
+"""Read memory after a line that took at least this long, in ns."""
 MANY_LINES_NS = 200_000
-"""So long after the last reading it is read again, at the next line."""
+"""Read memory at the next line once the last reading is this old, in ns."""
 
 LOST = (
-    "the code set a trace function of its own, or Python took nbprof's away; lines after that were "
-    "not seen."
+    "the code set its own trace function, or Python removed nbprof's; later lines were not "
+    "measured."
 )
 
-_NOWHERE = Tally()
-"""Where a frame stands before its first line."""
+_BEFORE_FIRST_LINE = Tally()
+"""The tally of a call whose first line has not begun."""
 
 
 @dataclass(eq=False, slots=True)
 class Frame:
-    """A call of measured code that has not ended."""
+    """A call of measured code that has not returned."""
 
     target: Target
     outer: frozenset[int]
-    """Lines of earlier calls of the same code which this one is a part of, by their tallies' id."""
+    """Ids of the tallies of lines, in earlier calls of the same code, that led to this call."""
     tally: Tally
-    """Of the line that is running."""
+    """The tally of the line that is running."""
     start: int
     """Bytes held when that line began."""
     peak: int
-    """The most bytes since."""
+    """The most bytes held since that line began."""
     highest: int
-    """The most bytes since the call began."""
+    """The most bytes held since the call began."""
     read: bool = False
     """Whether memory was read since the line began."""
 
 
-class Book:
-    """Where the engines below report calls, lines and returns."""
+class Ledger:
+    """Keeps the tallies; the engines below report calls, lines and returns to it."""
 
     def __init__(self, targets: Sequence[Target]) -> None:
         self.by_code = {id(code): target for target in targets for code in target.codes}
@@ -61,39 +61,39 @@ class Book:
         self._frames: list[Frame] = []
 
     def open(self) -> None:
-        """Begin; the clock starts."""
+        """Start measuring."""
         self._stretch = self._owner.open()
         self._known = self._stretch.before
         self._began = self._read_at = time.perf_counter_ns()
 
     def close(self) -> None:
-        """End, with the lines that are still open."""
+        """Stop measuring, and settle the lines that are still running."""
         while self._frames:
             self.leave()
         self._owner.close(self._stretch)
 
-    def enter(self, code: CodeType, anew: bool) -> None:
-        """Note that a call of measured code begins anew, or a generator goes on."""
+    def enter(self, code: CodeType, is_call: bool) -> None:
+        """Record a call of measured code or, without `is_call`, that a generator resumes."""
         now = time.perf_counter_ns()
         if now - self._began >= LONG_LINE_NS:
             self._read()
         known = self._known
         target = self.by_code[id(code)]
-        if anew and id(code) in self._entrances:
+        if is_call and id(code) in self._entrances:
             target.calls += 1
             target.entered = target.entered or known
-        elif id(code) in target.going_on:
-            target.tallies[first_line(code)].hits -= 1  # its line has begun already
+        elif id(code) in target.continuations:
+            target.tallies[first_line(code)].hits -= 1  # an earlier statement has counted this line
         outer: frozenset[int] = frozenset()
         for frame in reversed(self._frames):
             if frame.target is target:
                 outer = frame.outer | {id(frame.tally)}
                 break
-        self._frames.append(Frame(target, outer, _NOWHERE, known, known, known))
+        self._frames.append(Frame(target, outer, _BEFORE_FIRST_LINE, known, known, known))
         self._began = now
 
     def line_hook(self) -> Callable[[int], None]:
-        """Give what is to be called when a line begins; it is called more than anything else."""
+        """Return the function to call when a line begins: the hottest one here."""
         clock, frames = time.perf_counter_ns, self._frames
 
         def begin_line(number: int) -> None:
@@ -115,7 +115,7 @@ class Book:
         return begin_line
 
     def leave(self) -> None:
-        """Note that the innermost call ends, or a generator pauses."""
+        """Record that the innermost call returns, or a generator pauses."""
         now = time.perf_counter_ns()
         if not self._frames:
             return
@@ -140,9 +140,9 @@ class Book:
             frame.read = True
 
     def _settle(self, frame: Frame) -> None:
-        """Count what is known of the line that ends in a frame."""
+        """Charge a frame's line, which ends, with what was read."""
         tally, known = frame.tally, self._known
-        if tally is not _NOWHERE:
+        if tally is not _BEFORE_FIRST_LINE:
             if id(tally) not in frame.outer:
                 tally.growth += known - frame.start
             tally.peak = max(tally.peak, frame.peak - frame.start)
@@ -153,15 +153,15 @@ class Book:
 
 
 class Settrace:
-    """Python before 3.12: the trace function, which also a debugger would use."""
+    """The engine before Python 3.12: the trace function, which debuggers use too."""
 
-    def __init__(self, book: Book) -> None:
-        self._book = book
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
 
     def start(self) -> None:
-        """Put our trace function in the place of the user's."""
-        by_code, enter, leave = self._book.by_code, self._book.enter, self._book.leave
-        begin_line = self._book.line_hook()
+        """Install our trace function instead of the user's."""
+        by_code, enter, leave = self._ledger.by_code, self._ledger.enter, self._ledger.leave
+        begin_line = self._ledger.line_hook()
 
         def trace_lines(frame: FrameType, event: str, _: Any) -> Any:
             if event == "line":
@@ -181,7 +181,7 @@ class Settrace:
         sys.settrace(trace_calls)
 
     def stop(self) -> bool:
-        """Put the user's back, if ours is still there; tell whether it was."""
+        """Restore the user's trace function; return whether ours was still installed."""
         if sys.gettrace() is self._ours:
             sys.settrace(self._before)
             return True
@@ -191,15 +191,15 @@ class Settrace:
 
 
 class Monitoring:
-    """Python 3.12 and later: events of the measured code only; other code runs at full speed."""
+    """The engine from Python 3.12 on: code that is not measured runs at full speed."""
 
-    def __init__(self, book: Book, codes: Sequence[CodeType]) -> None:
-        self._book = book
+    def __init__(self, ledger: Ledger, codes: Sequence[CodeType]) -> None:
+        self._ledger = ledger
         self._codes = codes
         self._tool: int | None = None
 
     def start(self) -> None:
-        """Ask for the events."""
+        """Claim a free tool id and turn the events on."""
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
         events = monitoring.events
         free = [number for number in (2, 3, 4, 5, 0, 1) if monitoring.get_tool(number) is None]
@@ -215,8 +215,8 @@ class Monitoring:
         monitoring.set_events(tool, events.PY_UNWIND | events.PY_THROW)
 
     def _hooks(self, events: Any) -> dict[int, Callable[..., None]]:
-        by_code, enter, leave = self._book.by_code, self._book.enter, self._book.leave
-        begin_line = self._book.line_hook()
+        by_code, enter, leave = self._ledger.by_code, self._ledger.enter, self._ledger.leave
+        begin_line = self._ledger.line_hook()
         thread = get_ident()
 
         def trace_line(_: CodeType, number: int) -> None:
@@ -245,7 +245,7 @@ class Monitoring:
         }
 
     def stop(self) -> bool:
-        """Give everything back."""
+        """Turn the events off and free the tool id."""
         if self._tool is None:
             return True
         monitoring, tool = self._monitoring, self._tool
@@ -261,19 +261,19 @@ class Monitoring:
 
 
 class LineTracer(AbstractContextManager["LineTracer"]):
-    """Measures the lines of its targets while the block runs; their tallies are then filled."""
+    """Measures the lines of its targets while the block runs, and fills their tallies."""
 
     def __init__(self, targets: Sequence[Target]) -> None:
-        self._book = Book(targets)
+        self._ledger = Ledger(targets)
         self.notes: tuple[str, ...] = ()
-        """What could not be seen, in sentences."""
+        """What could not be measured, in sentences."""
         codes = [code for target in targets for code in target.codes]
         self._engine: Monitoring | Settrace = (
-            Monitoring(self._book, codes) if _can_monitor() else Settrace(self._book)
+            Monitoring(self._ledger, codes) if _has_free_tool() else Settrace(self._ledger)
         )
 
     def __enter__(self) -> "LineTracer":
-        self._book.open()
+        self._ledger.open()
         self._engine.start()
         return self
 
@@ -285,12 +285,12 @@ class LineTracer(AbstractContextManager["LineTracer"]):
     ) -> None:
         if not self._engine.stop():
             self.notes += (LOST,)
-        self._book.close()
+        self._ledger.close()
         shortcoming = watermark().shortcoming
         if shortcoming:
             self.notes += (f"peaks inside lines are lower bounds: {shortcoming}",)
 
 
-def _can_monitor() -> bool:
+def _has_free_tool() -> bool:
     monitoring = getattr(sys, "monitoring", None)
     return monitoring is not None and any(monitoring.get_tool(n) is None for n in range(6))

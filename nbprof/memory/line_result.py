@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nbprof.memory.result_base import Shown
+from nbprof.memory.result_base import Result
 from nbprof.memory.watched_code import Target
 
 if TYPE_CHECKING:
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table; amounts are bytes, NaN where nothing was counted."""
+    """One line of a table; amounts are bytes, NaN if the line did not run."""
 
     number: int
     source: str
     hits: int
     growth: float = math.nan
-    """How much more is held after it, all hits added up, what it calls included."""
+    """How much more was held after the line than before it, summed over its hits."""
     peak: float = math.nan
-    """How far memory rose above where it stood before the line, in the hit where it rose most."""
+    """How far memory rose above its level before the line, in the hit where it rose most."""
     usage: float = math.nan
-    """The most that was held after it."""
+    """The most held when the line ended."""
     defines: bool = False
-    """Whether it only begins a function; its hits are calls, its usage that of the first."""
+    """Whether this is a `def` line: `hits` then counts calls, `usage` is from the first call."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LineMemory(Shown):
-    """Memory line by line; `frame` is the thing itself, the rest shows it."""
+class LineMemory(Result):
+    """Memory line by line; `frame` holds the numbers."""
 
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def frame(self) -> "pd.DataFrame":
-        """One row a line, amounts in bytes; NaN where a line did not run."""
+        """One row per line, amounts in bytes; NaN where a line did not run."""
         import pandas as pd
 
         rows = [(table, line) for table in self.tables for line in table.lines]
@@ -66,10 +66,10 @@ class LineMemory(Shown):
 
     @property
     def text(self) -> str:
-        """The tables as memory_profiler prints them, with a column for the peak inside a line."""
+        """The tables as memory_profiler prints them, plus a column for the peak inside a line."""
         from nbprof.display.memory import line_table
 
-        return line_table.report(self)
+        return line_table.text_report(self)
 
     def _repr_html_(self) -> str:
         from nbprof.display.memory import line_table
@@ -78,11 +78,11 @@ class LineMemory(Shown):
 
 
 def line_memory(targets: list[Target], notes: tuple[str, ...]) -> LineMemory:
-    """Make the result of targets whose lines were counted."""
+    """Make a LineMemory of targets whose tallies are filled."""
     tables = tuple(Table(target.name, target.file, tuple(_lines(target))) for target in targets)
-    unseen = [target.name for target in targets if not _ran(target)]
-    if unseen:
-        notes += (f"no line of {', '.join(unseen)} ran in this thread.",)
+    idle = [target.name for target in targets if not _ran(target)]
+    if idle:
+        notes += (f"no line of {', '.join(idle)} ran in this thread.",)
     return LineMemory(tables, notes)
 
 
@@ -91,14 +91,14 @@ def _ran(target: Target) -> bool:
 
 
 def _lines(target: Target) -> Iterator[Line]:
-    last = target.first + len(target.source)
-    numbers = range(target.first, last) if target.source else sorted(target.tallies)
+    end = target.first + len(target.source)
+    numbers = range(target.first, end) if target.source else sorted(target.tallies)
     for number in numbers:
         source = target.source[number - target.first] if target.source else ""
         tally = target.tallies.get(number)
         if number == target.first and target.is_function and not (tally and tally.hits):
-            entered = target.entered or math.nan
-            yield Line(number, source, target.calls, usage=entered, defines=True)
+            usage = target.entered or math.nan
+            yield Line(number, source, target.calls, usage=usage, defines=True)
         elif tally is None or not tally.hits:
             yield Line(number, source, 0)
         else:

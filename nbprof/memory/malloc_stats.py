@@ -1,6 +1,6 @@
-"""What the C library's allocator has given out, and what it keeps although it was given back.
+"""What the C library's allocator has handed out, and what it keeps after it was freed.
 
-Only glibc tells. Python's own allocator for small objects is not in these numbers.
+Only glibc reports this. Python's own allocator for small objects is not in these numbers.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 
 LARGEST_BLOCK = 512
-"""Bytes of the largest object that is small to Python."""
+"""Bytes of the largest object that Python's own allocator serves."""
 
 _FIELDS = (
     *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
@@ -24,52 +24,54 @@ class _Mallinfo(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Heap:
-    """Bytes that the program uses, bytes of freed pieces between them, and Python's own blocks."""
+    """The state of the C library's heap; amounts are bytes, NaN where they are unknown."""
 
     used: float
     free: float
+    """Freed by the program, and not returned to the system."""
     blocks: int = 0
-    """Small objects; Python takes memory for them past the C library."""
+    """Number of small Python objects, whose memory does not come from this heap."""
 
 
 def heap() -> Heap:
-    """Ask the allocator; NaN where it does not tell."""
+    """Read the allocator's counters; NaN where it has none."""
     function = _glibc("mallinfo2")
     if function is None:
         return Heap(math.nan, math.nan)
     function.restype = _Mallinfo
-    found = function()
-    return Heap(found.uordblks + found.hblkhd, found.fordblks, sys.getallocatedblocks())
+    counters = function()
+    used = counters.uordblks + counters.hblkhd
+    return Heap(used, counters.fordblks, sys.getallocatedblocks())
 
 
 def kept(before: Heap, after: Heap, growth: int) -> float:
-    """Give how much of what was freed between two moments the process surely still holds.
+    """Return how many bytes freed between two moments the process certainly still holds.
 
-    `growth` is how much more it holds in RAM. What grew without being used is kept, as far as the
-    free pieces grew; those that were returned before are in both moments and cancel.
+    `growth` is how many more bytes it holds in RAM. Growth that is not in use was kept, up to the
+    growth of the free pieces; pieces that were free at both moments cancel out.
     """
     unused = growth - (after.used - before.used)
     return max(0.0, float(min(after.free - before.free, unused))) if unused == unused else math.nan
 
 
 def perhaps_kept(before: Heap, after: Heap, growth: int) -> float:
-    """Give how much of the growth is in no use that the allocator knows of.
+    """Return how many bytes of the growth are in no use that the allocator knows of.
 
-    It was freed and kept in pieces that were free before, too, but had no pages in RAM then; or
-    somebody took memory past the C library, which nobody can tell. NaN where Python itself did.
+    Either they were freed and kept in pieces that were free before but not in RAM, or somebody
+    took memory without the C library, which cannot be told apart. NaN if Python itself did.
     """
     unused = growth - (after.used - before.used)
-    of_python = LARGEST_BLOCK * (after.blocks - before.blocks)
-    return max(0.0, float(unused)) if of_python < 0.1 * unused else math.nan
+    taken_by_python = LARGEST_BLOCK * (after.blocks - before.blocks)
+    return max(0.0, float(unused)) if taken_by_python < 0.1 * unused else math.nan
 
 
 def reusable(heap: Heap, resident: float) -> float:
-    """Give how much of what a process holds may be used again at most, without it holding more."""
+    """Return how many of the resident bytes could at most be reused without taking more RAM."""
     return max(0.0, min(heap.free, resident - heap.used)) if heap.free == heap.free else math.nan
 
 
 def trim() -> bool:
-    """Have the allocator return what it can to the system; False where it cannot be asked."""
+    """Have the allocator return free memory to the system; return whether that is possible."""
     function = _glibc("malloc_trim")
     if function is None:
         return False
@@ -81,7 +83,7 @@ _library: ctypes.CDLL | None = None
 
 
 def _glibc(name: str) -> "ctypes._NamedFuncPointer | None":
-    """Find a function of glibc's allocator, if that is the one in use."""
+    """Return a function of glibc's allocator; None if another allocator is in use."""
     global _library
     others = ("jemalloc", "tcmalloc", "mimalloc")
     if sys.platform != "linux" or any(o in os.environ.get("LD_PRELOAD", "") for o in others):

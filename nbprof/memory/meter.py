@@ -1,6 +1,6 @@
-"""Measure a stretch of code: before, peak, after, and the curve between them.
+"""Measure a block of code: memory before it, its peak, memory after it, and the curve between.
 
-What is read here costs microseconds. Nothing is forked, ended or run again.
+All that is read here takes microseconds. Nothing is forked, killed or run again.
 """
 
 import gc
@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.memory.device_memory import devices, over
+from nbprof.memory.device_memory import device_runs, devices
 from nbprof.memory.malloc_stats import heap, kept, perhaps_kept, reusable, trim
-from nbprof.memory.result import STEP, Mark, MemoryResult, MemoryRun
+from nbprof.memory.result import LINE, STEP, Mark, MemoryResult, MemoryRun
 from nbprof.memory.sampler import Sampler
 from nbprof.memory.watermark import Reading, watermark
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 MOST_STEPS = 5000
-"""So many steps are marked; noting more would take memory itself."""
+"""Mark at most this many steps; marking more would take noticeable memory itself."""
 
 
 class Measurement(AbstractContextManager["Measurement"]):
     """`with measure() as run:`; afterwards `run.result` is a MemoryResult.
 
     `interval` is the time between samples of the curve in seconds; the peak does not depend on it.
-    After `timeout` seconds measuring ends while the code runs on. `include_children` adds what
-    child processes hold. `trim` first has the allocator return what it kept, so that using it again
-    shows.
+    After `timeout` seconds measuring ends and the code runs on. `include_children` adds the memory
+    of child processes. `trim` has the allocator return free memory first, so that memory the code
+    would otherwise reuse counts as an increment.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Measurement(AbstractContextManager["Measurement"]):
         self._trimmed = self._trim and gc.collect() >= 0 and trim()
         self._sampler = Sampler(self._owner, self._interval, self._timeout, self._read_last)
         if self._include_children:
-            self._sampler.ask_children(0)
+            self._sampler.sample_children(0)
             self._children_before = self._sampler.children or 0.0
         self._devices = devices()
         self._sampler.start()
@@ -63,7 +63,7 @@ class Measurement(AbstractContextManager["Measurement"]):
             self._heap = heap()
             self._stretch = self._owner.open()
             self.began_ns = time.time_ns()
-            """When it began, by the clock of TensorFlow's trace."""
+            """When it began, on the clock of TensorFlow's trace."""
             self._began = time.perf_counter()
             self._sampler.begin(self._stretch, self._began)
         except BaseException:
@@ -72,28 +72,28 @@ class Measurement(AbstractContextManager["Measurement"]):
         return self
 
     def mark(self, line: int) -> None:
-        """Note that a statement begins now, for the curve."""
-        self._marks.append(Mark(time.perf_counter() - self._began, f"line {line}"))
+        """Mark on the curve that the statement on this line begins now."""
+        self._marks.append(Mark(time.perf_counter() - self._began, LINE, line))
 
     def step(self, name: str) -> Callable[[], None]:
-        """Note that a step begins; give what is to be called when it has ended."""
+        """Mark that a step begins now; return the function to call when it ends."""
         self._steps += 1
         if self._steps > MOST_STEPS:
             return lambda: None
-        label = f"step {self._steps - 1}: {name}"
-        begun = Mark(time.perf_counter() - self._began, label, STEP)
+        begun = Mark(time.perf_counter() - self._began, STEP, self._steps - 1, name)
         place = len(self._marks)
         self._marks.append(begun)
 
-        def ended() -> None:
+        def end() -> None:
             self._marks[place] = replace(begun, end=time.perf_counter() - self._began)
 
-        return ended
+        return end
 
-    def _read_last(self) -> None:
+    def _read_last(self) -> Reading:
         if self._last is None:
             self._last = self._owner.close(self._stretch)
             self._seconds = time.perf_counter() - self._began
+        return self._last
 
     def __exit__(
         self,
@@ -102,19 +102,20 @@ class Measurement(AbstractContextManager["Measurement"]):
         traceback: "TracebackType | None",
     ) -> None:
         self._sampler.stop()
-        cut = self._last is not None
-        self._read_last()
-        last = self._last
-        if last is None:  # pragma: no cover, for the type checker
-            return
+        timed_out = self._last is not None
+        last = self._read_last()
         self._sampler.end(last, self._seconds)
+        self._run = self._measured(last)
+        self._notes = self._shortcomings(self._run.exact, timed_out)
+
+    def _measured(self, last: Reading) -> MemoryRun:
         stretch, sampler = self._stretch, self._sampler
         before, peak, exact = float(stretch.before), float(stretch.peak), stretch.exact
         if self._include_children and sampler.children is not None:
             before += self._children_before
-            peak, exact = max(peak, sampler.together), False
+            peak, exact = max(peak, sampler.most_with_children), False
         now, growth = heap(), last.resident - stretch.before
-        self._run = MemoryRun(
+        return MemoryRun(
             before=before,
             peak=peak,
             after=last.resident,
@@ -123,47 +124,44 @@ class Measurement(AbstractContextManager["Measurement"]):
             kept=kept(self._heap, now, growth),
             perhaps_kept=perhaps_kept(self._heap, now, growth),
             reusable=math.nan if self._trimmed else reusable(self._heap, stretch.before),
-            children=float("nan") if sampler.children is None else sampler.children,
-            devices=over(self._devices, devices()),
+            children=math.nan if sampler.children is None else sampler.children,
+            devices=device_runs(self._devices, devices()),
             curve=sampler.curve,
             marks=tuple(mark for mark in self._marks if mark.seconds <= self._seconds),
         )
-        self._notes = self._shortcomings(exact, cut)
 
-    def _shortcomings(self, exact: bool, cut: bool) -> tuple[str, ...]:
+    def _shortcomings(self, exact: bool, timed_out: bool) -> tuple[str, ...]:
         notes = []
         if not exact and self._owner.shortcoming:
             notes.append(self._owner.shortcoming)
         elif not exact:
             notes.append(
-                "with -c the peak is the most that was seen of the process and its children "
-                "together, so it is a lower bound."
+                "with -c the peak is the most that samples of the process and its children "
+                "added up to: a lower bound."
             )
         if self._steps > MOST_STEPS:
             notes.append(
-                f"of {self._steps:,} steps the first {MOST_STEPS:,} are marked in the curve."
+                f"only the first {MOST_STEPS:,} of {self._steps:,} steps are marked on the curve."
             )
-        if cut:
-            notes.append(
-                f"measuring ended after {self._timeout:g} s, as -t asked; the code ran on."
-            )
+        if timed_out:
+            notes.append(f"measuring ended after {self._timeout:g} s (-t); the code ran on.")
         return tuple(notes)
 
     @property
     def run(self) -> MemoryRun:
-        """What was measured; there once the block has ended."""
+        """What was measured, once the block has ended."""
         if self._run is None:
             raise NbprofError("there is no result yet: the measured block has not ended.")
         return self._run
 
     @property
     def result(self) -> MemoryResult:
-        """What was measured, as something that shows itself."""
-        return together([self])
+        """What was measured, as a result that shows itself."""
+        return combined_result([self])
 
 
-def together(measurements: "list[Measurement]") -> MemoryResult:
-    """Make one result of several runs of the same code."""
+def combined_result(measurements: "list[Measurement]") -> MemoryResult:
+    """Combine several runs of the same code into one result."""
     first = measurements[0]
     return MemoryResult(
         runs=tuple(each.run for each in measurements),

@@ -1,4 +1,4 @@
-"""What the names of a notebook hold: `%memobj`, and what a cell left behind: `%%memobj`."""
+"""What the names of a notebook hold (`%memobj`), and what a cell left behind (`%%memobj`)."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -7,14 +7,16 @@ from types import BuiltinFunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from nbprof.memory.object_sizes import Sizer, owns_data, type_name
-from nbprof.memory.result_base import Shown
+from nbprof.memory.result_base import Result
 from nbprof.memory.watermark import watermark
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SECONDS, AGAIN = 0.35, 0.2
-"""So long is looked for what is held at most, and then for what names lead to that share it."""
+SIZING_SECONDS = 0.35
+"""Time budget for sizing all names."""
+SHARED_SECONDS = 0.2
+"""Time budget for sizing names that share memory once more, each by itself."""
 
 
 @dataclass(frozen=True)
@@ -24,18 +26,18 @@ class Name:
     name: str
     type: str
     bytes: float
-    """What it holds; what several names hold is counted to the first that owns it."""
+    """What it holds; memory that several names share counts for the one that owns it."""
     reached: float
-    """All that it leads to, shared with other names or not."""
+    """All that it keeps alive, shared with other names or not."""
     exact: bool
-    """Whether the amounts are not estimates or lower bounds."""
+    """Whether the amounts are exact; otherwise they are estimates or lower bounds."""
     identity: int = 0
-    """Which object it is; tells whether a cell has put another there."""
+    """The object's id, to detect that a cell bound the name to another object."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """All objects of one type that names lead to."""
+    """All objects of one type that the names keep alive."""
 
     type: str
     count: int
@@ -43,27 +45,27 @@ class Kind:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ObjectMemory(Shown):
-    """What names hold, or with `change` what they hold more than before a cell."""
+class ObjectMemory(Result):
+    """What names hold or, with `change`, how much more they hold than before a cell."""
 
     names: tuple[Name, ...]
     kinds: tuple[Kind, ...]
     resident: float
-    """Bytes that the process holds in RAM."""
+    """Bytes the process holds in RAM."""
     rows: int = 15
-    """How many rows are shown."""
+    """Number of rows to show."""
     change: bool = False
     states: Mapping[str, str] | None = None
-    """Of each name that a cell changed, whether it is new, gone or another object now."""
+    """`new`, `gone` or `changed` (now another object), by name."""
 
     @property
     def total(self) -> float:
-        """What all names hold together, in bytes."""
+        """Bytes all names hold together."""
         return float(sum(name.bytes for name in self.names))
 
     @property
     def frame(self) -> "pd.DataFrame":
-        """One row a name, the largest first, amounts in bytes."""
+        """One row per name, the largest first, amounts in bytes."""
         import pandas as pd
 
         frame = pd.DataFrame(
@@ -81,7 +83,7 @@ class ObjectMemory(Shown):
 
     @property
     def types(self) -> "pd.DataFrame":
-        """One row a type, the largest first, amounts in bytes."""
+        """One row per type, the largest first, amounts in bytes."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -94,10 +96,10 @@ class ObjectMemory(Shown):
 
     @property
     def text(self) -> str:
-        """The names, and the types as Pympler prints them."""
+        """The names, then the types, in tables like Pympler's."""
         from nbprof.display.memory import object_table
 
-        return object_table.report(self)
+        return object_table.text_report(self)
 
     def _repr_html_(self) -> str:
         from nbprof.display.memory import object_table
@@ -106,24 +108,24 @@ class ObjectMemory(Shown):
 
 
 def look(names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()) -> ObjectMemory:
-    """Say what each name holds; modules, classes and what is `beyond` are left out."""
-    kept = {
+    """Size what each name holds, without modules, classes and the objects in `beyond`."""
+    sizable = {
         name: value
         for name, value in names.items()
         if not isinstance(value, ModuleType | type | BuiltinFunctionType)
     }
     resident = resident_bytes()
-    everything = Sizer(SECONDS, beyond)
+    sizer = Sizer(SIZING_SECONDS, beyond)
     found = {}
-    for name in sorted(kept, key=lambda name: _turn(kept[name])):
-        found[name] = (*everything.add(kept[name]), everything.shares)
-    alone = Sizer(AGAIN, beyond)
+    for name in sorted(sizable, key=lambda name: _rank(sizable[name])):
+        found[name] = (*sizer.add(sizable[name]), sizer.shares)
+    by_itself = Sizer(SHARED_SECONDS, beyond)
     sized = []
-    for name, value in kept.items():
+    for name, value in sizable.items():
         size, exact, shares = found[name]
-        reached = max(size, alone.afresh().add(value)[0]) if shares else size
+        reached = max(size, by_itself.fresh().add(value)[0]) if shares else size
         sized.append(Name(name, type_name(type(value)), size, reached, exact, id(value)))
-    kinds = (Kind(kind, *figures) for kind, figures in everything.by_type.items())
+    kinds = (Kind(kind, *figures) for kind, figures in sizer.by_type.items())
     return ObjectMemory(
         tuple(sorted(sized, key=lambda each: -each.bytes)),
         tuple(sorted(kinds, key=lambda each: -each.bytes)),
@@ -132,15 +134,15 @@ def look(names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()) -
     )
 
 
-def _turn(value: Any) -> int:
-    """Say when an object has its turn: those that own data before those that only lead to it."""
+def _rank(value: Any) -> int:
+    """Return an object's place in the order: owners of data come before what only refers to it."""
     if getattr(value, "base", None) is not None or isinstance(value, list | tuple | dict | set):
         return 1
     return 0 if owns_data(value) else 2
 
 
 def resident_bytes() -> float:
-    """Give what the process holds in RAM."""
+    """Return the bytes the process holds in RAM."""
     owner = watermark()
     stretch = owner.open()
     owner.close(stretch)
@@ -148,7 +150,7 @@ def resident_bytes() -> float:
 
 
 def difference(before: ObjectMemory, after: ObjectMemory) -> ObjectMemory:
-    """Say what was left behind between two looks: names and types that hold more or less."""
+    """Return what changed between two looks: names and types that hold more or less."""
     names, states = [], {}
     earlier = {each.name: each for each in before.names}
     for now in after.names:
@@ -167,7 +169,7 @@ def difference(before: ObjectMemory, after: ObjectMemory) -> ObjectMemory:
         names.append(Name(was.name, was.type, -was.bytes, -was.reached, was.exact))
     return ObjectMemory(
         tuple(sorted(names, key=lambda each: -abs(each.bytes))),
-        tuple(sorted(_kinds(before, after), key=lambda each: -abs(each.bytes))),
+        tuple(sorted(_changed_kinds(before, after), key=lambda each: -abs(each.bytes))),
         after.resident - before.resident if after.resident else math.nan,
         after.rows,
         change=True,
@@ -175,13 +177,13 @@ def difference(before: ObjectMemory, after: ObjectMemory) -> ObjectMemory:
     )
 
 
-def _kinds(before: ObjectMemory, after: ObjectMemory) -> list[Kind]:
+def _changed_kinds(before: ObjectMemory, after: ObjectMemory) -> list[Kind]:
     was = {each.type: each for each in before.kinds}
     now = {each.type: each for each in after.kinds}
     nothing = Kind("", 0, 0)
-    found = []
+    changed = []
     for kind in was.keys() | now.keys():
         old, new = was.get(kind, nothing), now.get(kind, nothing)
         if (old.count, old.bytes) != (new.count, new.bytes):
-            found.append(Kind(kind, new.count - old.count, new.bytes - old.bytes))
-    return found
+            changed.append(Kind(kind, new.count - old.count, new.bytes - old.bytes))
+    return changed

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nbprof.memory.device_memory import DeviceRun
-from nbprof.memory.result_base import Shown
+from nbprof.memory.result_base import Result
 from nbprof.memory.sampler import Curve
 
 if TYPE_CHECKING:
@@ -18,21 +18,37 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 MIB = 2**20
-LINE, STEP, OP = KINDS = ("line", "step", "op")
-"""What a mark is about: a statement of the cell, a step of TensorFlow's, an op run."""
+"""Bytes in a mebibyte."""
+LINE = "line"
+"""The kind of mark where a statement of the cell begins."""
+STEP = "step"
+"""The kind of mark for a step of TensorFlow."""
+OP = "op"
+"""The kind of mark for one run of an op."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """Something that began during a run, and is worth a mark at the curve."""
+    """Something that began during a run and is marked on the curve."""
 
     seconds: float
-    label: str
-    kind: str = LINE
+    """When it began."""
+    kind: str
+    number: int | None = None
+    """The line of a statement or the index of a step; None for an op."""
+    name: str = ""
     end: float = math.nan
-    """When it ended, in seconds; NaN where that is not known."""
+    """When it ended, in seconds; NaN if unknown."""
     bytes: float = math.nan
-    """The most that it held, as TensorFlow's trace says of an op; NaN of anything else."""
+    """The most an op held, from TensorFlow's trace; NaN for other kinds."""
+
+    @property
+    def label(self) -> str:
+        """The mark in words: `line 3`, `step 0: train`, `MatMul (MatMul)`."""
+        if self.number is None:
+            return self.name
+        numbered = f"{self.kind} {self.number}"
+        return f"{numbered}: {self.name}" if self.name else numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,60 +59,65 @@ class MemoryRun:
     peak: float
     after: float
     exact: bool
-    """Whether `peak` is the peak, and not only the most that was seen."""
+    """Whether `peak` is exact; otherwise it is a lower bound."""
     seconds: float
     kept: float = math.nan
-    """Freed by the code, but kept by the C library's allocator; NaN where it does not tell."""
+    """Freed by the code but kept by the C library's allocator; NaN if unknown."""
     perhaps_kept: float = math.nan
-    """What grew and is in no use that the allocator knows of; `kept` is surely a part of it."""
+    """Growth in no use that the allocator knows of; includes `kept`."""
     reusable: float = math.nan
-    """At most so much of `before` was free for reuse, which does not show as an increment."""
+    """The most of `before` that was free for reuse, which adds nothing to the increment."""
     children: float = math.nan
-    """The most that child processes were seen to hold together; NaN without any."""
+    """The most that samples of the child processes added up to; NaN without children."""
     devices: tuple[DeviceRun, ...] = ()
     curve: Curve = field(default_factory=Curve)
     marks: tuple[Mark, ...] = ()
 
     def tables(self, later_ns: int) -> "tuple[pd.DataFrame, pd.DataFrame]":
-        """Give samples and statements as a Profile has them, whose clock began so much earlier."""
+        """Return samples and statements as tables of a Profile.
+
+        `later_ns` is how much later than the Profile's clock this run began, in ns.
+        """
         import numpy as np
         import pandas as pd
 
-        def clock(seconds: "Iterable[float]") -> "Ints":
+        def on_profile_clock(seconds: "Iterable[float]") -> "Ints":
             return np.rint(np.fromiter(seconds, float) * 1e9).astype(np.int64) + later_ns
 
         curve = self.curve
         lines = [mark for mark in self.marks if mark.kind == LINE]
         samples = {
-            "start_ns": clock(curve.seconds),
+            "start_ns": on_profile_clock(curve.seconds),
             "resident_bytes": np.asarray(curve.resident, dtype=np.int64),
             "peak_bytes": np.asarray(curve.most, dtype=np.int64),
             "gap": np.asarray(curve.gap, dtype=bool),
         }
-        numbers = np.array([int(mark.label.split()[-1]) for mark in lines], dtype=np.int64)
-        statements = {"start_ns": clock(mark.seconds for mark in lines), "line": numbers}
+        statements = {
+            "start_ns": on_profile_clock(mark.seconds for mark in lines),
+            "line": np.array([mark.number for mark in lines], dtype=np.int64),
+        }
         return pd.DataFrame(samples), pd.DataFrame(statements)
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What `-v` finds out after the measured stretch; amounts are bytes."""
+    """What `-v` finds after the measured run; amounts are bytes."""
 
     after_collection: float
-    """Held in RAM once Python's garbage was collected."""
+    """Held in RAM after a garbage collection."""
     python_objects: float
-    """Of what Python's collector knows, as objects say it themselves; arrays with their data."""
+    """Sizes of all objects the garbage collector reaches, as the objects report them."""
     tensors: float
-    """Of TensorFlow's tensors and variables; NaN without TensorFlow."""
+    """Held by TensorFlow's tensors and variables; NaN without TensorFlow."""
     returned: float
-    """What the allocator then returned to the system; NaN where it cannot be asked."""
+    """What the allocator then returned to the system; NaN if it cannot be asked to."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MemoryResult(Shown):
-    """The memory of a stretch of code; `baseline`, `peak` and `increment` are MiB of 2**20 bytes.
+class MemoryResult(Result):
+    """The memory of a piece of code; `baseline`, `peak` and `increment` are in MiB (2**20 bytes).
 
-    `peak` is that of the run with the largest; `increment` is how far it rises above `baseline`.
+    `peak` is the largest of all runs; `increment` is how far it rises above `baseline`.
     """
 
     runs: tuple[MemoryRun, ...]
@@ -110,7 +131,7 @@ class MemoryResult(Shown):
 
     @property
     def baseline(self) -> float:
-        """What was held before the first run, in MiB."""
+        """Memory held before the first run, in MiB."""
         return self.runs[0].before / MIB
 
     @property
@@ -120,7 +141,7 @@ class MemoryResult(Shown):
 
     @property
     def peak(self) -> float:
-        """The most that was held, in MiB."""
+        """The most memory held in any run, in MiB."""
         return self.largest.peak / MIB
 
     @property
@@ -130,7 +151,7 @@ class MemoryResult(Shown):
 
     @property
     def exact(self) -> bool:
-        """Tell whether the peak is exact, and not only a lower bound."""
+        """Whether the peak is exact; otherwise it is a lower bound."""
         return all(run.exact for run in self.runs)
 
     @property
@@ -140,12 +161,12 @@ class MemoryResult(Shown):
 
     @property
     def repeat(self) -> int:
-        """How often the code was run."""
+        """How often the code ran."""
         return len(self.runs)
 
     @property
     def frame(self) -> "pd.DataFrame":
-        """One row a run, amounts in bytes; what is not known is NaN."""
+        """One row per run, amounts in bytes; NaN where an amount is unknown."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -164,9 +185,9 @@ class MemoryResult(Shown):
 
     @property
     def samples(self) -> "pd.DataFrame":
-        """The curve: one row a sample; `peak_bytes` is the most since the sample before.
+        """The curve, one row per sample; `peak_bytes` is the most since the sample before.
 
-        `gap` says that no sample was possible since the one before.
+        `gap` is true where sampling was not possible for a while before the sample.
         """
         import pandas as pd
 
@@ -186,9 +207,9 @@ class MemoryResult(Shown):
 
     @property
     def marks(self) -> "pd.DataFrame":
-        """What began when: one row a mark of the curve, in the order of time.
+        """What began when: one row per mark on the curve, in order of time.
 
-        `kind` is line, step or op; `end_seconds` and `bytes` are NaN where they are not known.
+        `kind` is line, step or op; `end_seconds` and `bytes` are NaN where they are unknown.
         """
         import pandas as pd
 
@@ -206,35 +227,38 @@ class MemoryResult(Shown):
 
     @property
     def text(self) -> str:
-        """The report: memory_profiler's line, then what else is known."""
-        from nbprof.display.memory import result_text
+        """The report: memory_profiler's line, then the details."""
+        from nbprof.display.memory import result_report
 
-        return result_text.report(self)
+        return result_report.text_report(self)
 
     @property
-    def told(self) -> str:
-        """Say it in a few words, for the headline of a profile."""
-        bound = "" if self.exact else "at least "
-        return f"peak memory {bound}{self.peak:.0f} MiB, {bound}{self.increment:+.0f} MiB"
+    def summary(self) -> str:
+        """Peak and increment in a few words, for the headline of a profile."""
+        from nbprof.display.memory import result_report
+
+        return result_report.summary(self)
 
     @property
     def in_a_line(self) -> str:
-        """What `%memit -o` prints of a result that it returns: memory_profiler's line."""
-        return f"{self.text.partition(chr(10))[0]}\n"
+        """What `%memit -o` prints: memory_profiler's line."""
+        from nbprof.display.memory import result_report
+
+        return f"{result_report.headline(self)}\n"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve with matplotlib; give the Axes."""
+        """Draw the curve with matplotlib and return the Axes."""
         from nbprof.display.memory import curve_plot
 
         return curve_plot.plot_curve(self, ax)
 
     def explore(self) -> Any:
-        """Show the curve as a live widget: zoom, a cursor, and what ran at each moment."""
+        """Return the curve as a live widget: zoom, a cursor, and what ran at each moment."""
         from nbprof.display.memory import curve_widget
 
         return curve_widget.CurveExplorer(self)
 
     def _repr_html_(self) -> str:
-        from nbprof.display.memory import result_html
+        from nbprof.display.memory import result_report
 
-        return result_html.report(self)
+        return result_report.html_report(self)

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Shown:
-    """A result with a frame, which is the thing itself, and a text, which shows it."""
+class Result:
+    """A result about memory: `frame` holds its numbers, `text` is the report."""
 
     @property
     def frame(self) -> "pd.DataFrame":
-        """The thing itself, amounts in bytes."""
+        """The numbers, in bytes."""
         raise NotImplementedError
 
     @property
@@ -23,11 +23,11 @@ class Shown:
 
     @property
     def in_a_line(self) -> str:
-        """What a magic prints of a result that it returns with -o: nothing."""
+        """What a magic prints when `-o` returns the result: nothing."""
         return ""
 
     def to_csv(self, path: "str | os.PathLike[str]") -> None:
-        """Write the frame as CSV, one header line, bytes."""
+        """Write the frame to a CSV file with one header line, amounts in bytes."""
         from nbprof.export import whole_file
 
         with whole_file.whole_file(path) as file:

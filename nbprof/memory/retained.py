@@ -1,4 +1,4 @@
-"""What is held after a measured stretch, looked at thoroughly: it takes a second or so."""
+"""What the process still holds after a measured run, examined thoroughly (about a second)."""
 
 import gc
 import math
@@ -7,51 +7,48 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
+from nbprof.memory.counted_once import shallow_size
 from nbprof.memory.malloc_stats import trim
 from nbprof.memory.result import Held
 from nbprof.memory.watermark import watermark
 
 
-def held() -> Held:
-    """Collect garbage, add objects up, and have the allocator return what it can."""
+def find_held() -> Held:
+    """Collect garbage, size all objects, and have the allocator return what it can."""
     gc.collect()
     owner = watermark()
     stretch = owner.open()
-    after_collection = stretch.before
-    objects = everything()
-    python_objects = float(sum(map(_size, objects.values())))
-    tensors = _tensors(objects.values())
+    objects = all_objects()
+    python_objects = float(sum(map(shallow_size, objects.values())))
+    tensors = _tensor_bytes(objects.values())
     del objects
     before = owner.sample(stretch).resident
     trimmed = trim()
     after = owner.close(stretch).resident
-    returned = max(0.0, float(before - after)) if trimmed else math.nan
-    return Held(after_collection, python_objects, tensors, returned)
+    return Held(
+        after_collection=stretch.before,
+        python_objects=python_objects,
+        tensors=tensors,
+        returned=max(0.0, float(before - after)) if trimmed else math.nan,
+    )
 
 
-def everything() -> dict[int, Any]:
-    """Find all objects that Python's collector knows, and what they refer to directly.
+def all_objects() -> dict[int, Any]:
+    """Return, by id, all objects the garbage collector tracks and those they refer to directly.
 
-    Modules are not asked for more than their names: in Python 3.12 asyncio's also refers to
-    iterators that are waiting to be used again, and letting go of one ends the process.
+    Modules are not followed: in Python 3.12 asyncio's also refers to iterators that wait to be
+    reused, and releasing one of them crashes the process.
     """
     tracked = [value for value in gc.get_objects() if not isinstance(value, ModuleType)]
     objects = dict(zip(map(id, tracked), tracked, strict=True))
-    referred = gc.get_referents(*tracked)
-    objects.update(zip(map(id, referred), referred, strict=True))
-    for own in (tracked, referred, objects):
+    referents = gc.get_referents(*tracked)
+    objects.update(zip(map(id, referents), referents, strict=True))
+    for own in (tracked, referents, objects):
         objects.pop(id(own), None)
     return objects
 
 
-def _size(value: Any) -> int:
-    try:
-        return sys.getsizeof(value)
-    except Exception:  # noqa: BLE001 the __sizeof__ of anybody's class
-        return 0
-
-
-def _tensors(objects: Iterable[Any]) -> float:
+def _tensor_bytes(objects: Iterable[Any]) -> float:
     if "tensorflow" not in sys.modules:
         return math.nan
     from nbprof.memory.tensor_sizes import tensor_bytes

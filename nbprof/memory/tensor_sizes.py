@@ -5,27 +5,29 @@ import sys
 from typing import Any
 
 STRING_BYTES = 24
-"""What a tensor of strings holds for each, short ones included; longer ones lie elsewhere."""
-SHORT = 22
-SAMPLED = 1000
+"""Bytes of one element of a string tensor, which includes the text if it is short."""
+LONGEST_INLINE = 22
+"""Length in bytes of the longest text stored inside its element."""
+SAMPLE_SIZE = 1000
+"""Number of strings to estimate a tensor of strings from."""
 
 
 def tensor_class() -> Any:
-    """Give the class of tensors that hold data, if TensorFlow is at work."""
+    """Return the class of tensors that hold data; None if TensorFlow is not loaded."""
     ops = sys.modules.get("tensorflow.python.framework.ops")
     return getattr(ops, "EagerTensor", None)
 
 
 def variable_class() -> Any:
-    """Give the class of variables, if TensorFlow is at work."""
+    """Return the class of variables; None if TensorFlow is not loaded."""
     module = sys.modules.get("tensorflow.python.ops.resource_variable_ops")
     return getattr(module, "BaseResourceVariable", None)
 
 
 def tensor_bytes(value: Any) -> int | None:
-    """Give the bytes of a tensor or variable; None for anything else.
+    """Return the bytes of a tensor or variable; None for anything else.
 
-    A tensor that only stands for one of a graph, or whose shape is not known, holds none.
+    A symbolic tensor of a graph, or one of unknown shape, holds none.
     """
     kinds = tuple(kind for kind in (tensor_class(), variable_class()) if kind is not None)
     if not kinds or not isinstance(value, kinds):
@@ -33,38 +35,38 @@ def tensor_bytes(value: Any) -> int | None:
     try:
         count = value.shape.num_elements()
         dtype = value.dtype
-    except (AttributeError, ValueError, RuntimeError):  # a handle, or of a graph that is gone
+    except (AttributeError, ValueError, RuntimeError):  # a handle, or part of a deleted graph
         return 0
     if count is None or dtype.name in ("resource", "variant"):
         return 0
     if dtype.name == "string":
-        return _strings(value, count)
+        return _string_bytes(value, count)
     return int(count) * int(dtype.size)
 
 
-def _strings(value: Any, count: int) -> int:
-    """Estimate a tensor of strings from the first of them."""
+def _string_bytes(value: Any, count: int) -> int:
+    """Estimate the bytes of a string tensor from its first strings."""
     import numpy as np
 
     try:
-        flat = np.ravel(value.numpy()) if count <= SAMPLED else _first(value)
+        flat = np.ravel(value.numpy()) if count <= SAMPLE_SIZE else _first_strings(value)
     except (AttributeError, ValueError, RuntimeError):
         return STRING_BYTES * count
     lengths = [len(text) for text in flat.tolist() if isinstance(text, bytes)]
-    longer = sum(length for length in lengths if length > SHORT)
-    return STRING_BYTES * count + math.ceil(longer * count / max(1, len(lengths)))
+    outside = sum(length for length in lengths if length > LONGEST_INLINE)
+    return STRING_BYTES * count + math.ceil(outside * count / max(1, len(lengths)))
 
 
-def _first(value: Any) -> Any:
-    """Give some of the strings, not all of which need to be copied for it."""
+def _first_strings(value: Any) -> Any:
+    """Return about as many strings as the sample needs, without copying all of them."""
     import numpy as np
 
-    each = max(1, math.prod(value.shape[1:]))
-    return np.ravel(value[: math.ceil(SAMPLED / each)].numpy())
+    per_row = max(1, math.prod(value.shape[1:]))
+    return np.ravel(value[: math.ceil(SAMPLE_SIZE / per_row)].numpy())
 
 
 def tensor_address(value: Any) -> int | None:
-    """Give where a tensor's data lies in the memory of this process; None where that is unknown."""
+    """Return the address of a tensor's data in this process; None if unknown."""
     import numpy as np
 
     kind = tensor_class()
@@ -72,21 +74,21 @@ def tensor_address(value: Any) -> int | None:
         return None
     try:
         array = np.asarray(memoryview(value))
-    except (BufferError, NotImplementedError, TypeError, ValueError):  # a type numpy does not have
+    except (BufferError, NotImplementedError, TypeError, ValueError):  # numpy has no such type
         return None
     address: int = array.__array_interface__["data"][0]
     return address
 
 
 def has_parts(value: Any) -> bool:
-    """Tell whether something of TensorFlow or Keras consists of tensors and variables."""
+    """Return whether an object of TensorFlow or Keras consists of tensors and variables."""
     return _is_variable(value) or _is_composite(value) or _has_variables(value)
 
 
 def parts_of(value: Any) -> list[Any] | None:
-    """Give the tensors and variables that something of TensorFlow or Keras consists of.
+    """Return the tensors and variables an object of TensorFlow or Keras consists of.
 
-    None for anything else. A model's optimizer belongs to it.
+    None for any other object. A model's optimizer is part of it.
     """
     if _is_variable(value):
         return [getattr(value, "_value", None)]
@@ -98,7 +100,7 @@ def parts_of(value: Any) -> list[Any] | None:
         return None
     try:
         variables = list(value.variables)
-    except Exception:  # noqa: BLE001 models of anybody's making, perhaps not built yet
+    except Exception:  # noqa: BLE001 anybody's model, perhaps not built yet
         variables = []
     optimizer = getattr(value, "optimizer", None)
     return variables if optimizer is None else [*variables, optimizer]
@@ -126,11 +128,11 @@ _WITH_VARIABLES = (
 
 
 MACHINERY = {"tensorflow", "keras", "tf_keras", "IPython", "ipykernel", "comm", "zmq", "tornado"}
-"""Whose objects lead to everything else: a widget to the kernel, and the kernel to all names."""
+"""Packages not to follow into: a widget refers to the kernel, and the kernel to all names."""
 
 
 def is_machinery(value: Any) -> bool:
-    """Tell whether an object is one of these, and none of the above."""
+    """Return whether an object belongs to one of the packages that are not followed."""
     return str(type(value).__module__).partition(".")[0] in MACHINERY
 
 

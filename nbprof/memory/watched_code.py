@@ -1,4 +1,4 @@
-"""Which lines are measured: of functions, wherever they were defined, or of a whole cell."""
+"""Which lines `%mprun` measures: those of functions, wherever defined, or of a whole cell."""
 
 import functools
 import inspect
@@ -10,20 +10,20 @@ from typing import Any
 from nbprof.errors import NbprofError
 
 UNNAMED = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
-"""Code inside a line; what it does is counted to the line around it."""
+"""Names of code inside a line, which is charged to that line."""
 
 
 @dataclass(eq=False, slots=True)
 class Tally:
-    """What was counted of one line; amounts are bytes."""
+    """The counts of one line; amounts are bytes."""
 
     hits: int = 0
     growth: int = 0
-    """How much more is held after it, all hits added up."""
+    """How much more was held after the line than before it, summed over its hits."""
     peak: int = 0
-    """How far memory rose above where it stood before the line, in the hit where it rose most."""
+    """How far memory rose above its level before the line, in the hit where it rose most."""
     usage: int = 0
-    """The most that was held after it."""
+    """The most held when the line ended."""
 
 
 @dataclass(eq=False)
@@ -32,19 +32,19 @@ class Target:
 
     name: str
     file: str
-    """Where it stands, as the user knows it: a path, or `In [5]`."""
+    """Where it is defined, as the user knows it: a path, or `In [5]`."""
     first: int
-    """The number of the first line of `source`."""
+    """Line number of the first line in `source`."""
     source: tuple[str, ...]
     codes: tuple[CodeType, ...]
     is_function: bool
-    """Whether its first line only defines it."""
+    """Whether its first line is a `def`."""
     tallies: dict[int, Tally] = field(default_factory=dict)
     calls: int = 0
     entered: int = 0
-    """What was held when it was first entered."""
-    going_on: frozenset[int] = frozenset()
-    """Statements of a cell, by their codes' id, on a line where another stands before them."""
+    """Bytes held at its first call."""
+    continuations: frozenset[int] = frozenset()
+    """Ids of the codes of a cell's statements that follow another on the same line."""
 
     def __post_init__(self) -> None:
         numbers = {line for code in self.codes for _, _, line in code.co_lines() if line}
@@ -52,30 +52,32 @@ class Target:
 
 
 def of_function(function: Any, expression: str, names: Mapping[str, str]) -> Target:
-    """Make a target of whatever has a Python function inside; `names` are of cells, by file."""
-    found = _plain(function)
-    if found is None:
+    """Make a target of anything that wraps a Python function.
+
+    `names` has the cells' names by file name; `expression` is what the user typed.
+    """
+    plain = _plain_function(function)
+    if plain is None:
         kind = "a class" if isinstance(function, type) else f"of type {type(function).__name__}"
         raise NbprofError(
-            f"-f takes a function or a method that is written in Python, and {expression} is "
-            f"{kind}."
+            f"{expression} is {kind}. -f takes a function or method that is written in Python."
         )
-    code = found.__code__
+    code = plain.__code__
     try:
         lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError, IndentationError, SyntaxError):  # no source, or another by now
+    except (OSError, TypeError, IndentationError, SyntaxError):  # no source, or a changed one
         lines, first = [], code.co_firstlineno
     file = names.get(code.co_filename, code.co_filename)
     source = tuple(line.rstrip("\n") for line in lines)
-    return Target(found.__qualname__, file, max(1, first), source, tuple(_with_inner([code])), True)
+    return Target(plain.__qualname__, file, max(1, first), source, tuple(_with_inner([code])), True)
 
 
 def of_cell(codes: Iterable[CodeType], source: str, name: str) -> Target:
-    """Make a target of a cell: its own lines and those of functions that it defines."""
+    """Make a target of a cell: its own lines and those of the functions it defines."""
     codes = list(codes)
     target = Target(name, name, 1, tuple(source.splitlines()), tuple(_with_inner(codes)), False)
     lines = [first_line(code) for code in codes]
-    target.going_on = frozenset(
+    target.continuations = frozenset(
         id(code) for code, line, before in zip(codes[1:], lines[1:], lines, strict=False)
         if line == before
     )  # fmt: skip
@@ -83,12 +85,12 @@ def of_cell(codes: Iterable[CodeType], source: str, name: str) -> Target:
 
 
 def first_line(code: CodeType) -> int:
-    """Give the first line that a code has a part of."""
+    """Return the line number where a code object begins."""
     return next((line for _, _, line in code.co_lines() if line), 0)
 
 
-def _plain(function: Any) -> FunctionType | None:
-    """Look through what is wrapped around a function."""
+def _plain_function(function: Any) -> FunctionType | None:
+    """Unwrap methods, decorators, partials, properties and `tf.function`s."""
     for _ in range(20):
         if isinstance(function, FunctionType):
             inner = inspect.unwrap(function)

@@ -1,11 +1,11 @@
-"""The most memory that the process held since some moment.
+"""The most memory the process has held since a given moment.
 
-Linux keeps that number, the watermark, and lets a process set it back to what it holds now. There
-is one watermark for the whole process, so it has one owner here: whoever looks at it gives what it
-erases to every stretch that is open, and nested or simultaneous stretches all stay right.
+Linux keeps that number, the watermark, and lets a process reset it to what it holds now. There is
+one watermark for the whole process, so it has one owner here. Every reading resets it; the owner
+first passes the value on to all open stretches, so nested and simultaneous ones all stay right.
 
-Where the watermark cannot be set back, it still says the truth when it has risen; when it has not,
-the peak is only known to be at least what was seen.
+Where the watermark cannot be reset, it is still exact when it has risen; when it has not, the peak
+is only known to be at least the most that was seen.
 """
 
 import os
@@ -17,7 +17,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Reading:
-    """Bytes of memory in RAM: what is held now, and the most since the watermark was set back."""
+    """Bytes in RAM: those held now, and the most since the watermark was reset."""
 
     resident: int
     most: int
@@ -27,28 +27,28 @@ class Source(Protocol):
     """Where readings come from."""
 
     shortcoming: str | None
-    """Why the watermark cannot be set back, in a sentence; None where it can."""
+    """Why the watermark cannot be reset, in a sentence; None if it can."""
 
     def read(self) -> Reading:
         """Read both numbers."""
 
-    def set_back(self) -> None:
-        """Let the watermark start anew from what is held now, where that is possible."""
+    def reset(self) -> None:
+        """Reset the watermark to what is held now, if that is possible."""
 
 
 @dataclass(eq=False)
 class Stretch:
-    """A stretch of time of which the peak is wanted."""
+    """A stretch of time whose peak is measured."""
 
     before: int
     """Bytes held when it began."""
     peak: int
     exact: bool
-    """Whether `peak` is the peak, and not only a part of it that was seen."""
+    """Whether `peak` is exact; otherwise it is a lower bound."""
     recent: int = field(repr=False)
     """The most bytes since this stretch was last sampled."""
     mark: int = field(repr=False)
-    """Where the watermark stood when last read, if it cannot be set back."""
+    """The watermark when last read; needed only where it cannot be reset."""
 
 
 class Watermark:
@@ -57,19 +57,19 @@ class Watermark:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._open: list[Stretch] = []
-        self._lock = threading.RLock()  # a signal's handler may look while its thread does
+        self._lock = threading.RLock()  # a signal handler may interrupt a reading of its thread
         self.highest = source.read().most
-        """The most bytes the process was ever seen to hold; setting back makes others forget it."""
+        """The most bytes the process was ever seen to hold, which a reset hides from others."""
 
     @property
     def shortcoming(self) -> str | None:
-        """Why peaks may be only lower bounds, in a sentence; None where they are exact."""
+        """Why peaks may be lower bounds, in a sentence; None if they are exact."""
         return self._source.shortcoming
 
     def open(self) -> Stretch:
         """Begin a stretch."""
         with self._lock:
-            reading = self._look()
+            reading = self._read()
             exact = self._source.shortcoming is None
             now = reading.resident
             stretch = Stretch(now, now, exact, now, reading.most)
@@ -79,7 +79,7 @@ class Watermark:
     def sample(self, stretch: Stretch) -> Reading:
         """Read what is held now and the most since this stretch was last sampled."""
         with self._lock:
-            reading = self._look()
+            reading = self._read()
             most, stretch.recent = stretch.recent, reading.resident
             return Reading(reading.resident, most)
 
@@ -91,14 +91,14 @@ class Watermark:
                 self._open.remove(stretch)
             return reading
 
-    def _look(self) -> Reading:
+    def _read(self) -> Reading:
         reading = self._source.read()
-        self._source.set_back()
+        self._source.reset()
         self.highest = max(self.highest, reading.most)
-        can_set_back = self._source.shortcoming is None
+        can_reset = self._source.shortcoming is None
         for stretch in self._open:
             seen = reading.resident
-            if can_set_back or reading.most > stretch.mark:
+            if can_reset or reading.most > stretch.mark:
                 seen, stretch.mark, stretch.exact = reading.most, reading.most, True
             stretch.peak = max(stretch.peak, seen)
             stretch.recent = max(stretch.recent, seen)
@@ -106,7 +106,7 @@ class Watermark:
 
 
 class LinuxStatus:
-    """`/proc/self/status` and, to set the watermark back, `/proc/self/clear_refs`."""
+    """Linux: `/proc/self/status` and, to reset the watermark, `/proc/self/clear_refs`."""
 
     def __init__(self) -> None:
         self._status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
@@ -114,26 +114,26 @@ class LinuxStatus:
         self.shortcoming: str | None = None
         try:
             self._clear_refs = os.open("/proc/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
-            self.set_back()
+            self.reset()
         except OSError as error:
             self._clear_refs = None
             self.shortcoming = (
-                "a peak is exact only where it is a new high of the process: Linux would not "
-                f"set its watermark back ({error.strerror} for /proc/self/clear_refs)."
+                "a peak is exact only if it is a new high of the process: Linux refused to reset "
+                f"the watermark ({error.strerror}: /proc/self/clear_refs)."
             )
 
     def read(self) -> Reading:
-        """Read VmRSS and VmHWM, which Linux counts in kB of 1,024 bytes."""
+        """Read VmRSS and VmHWM, which Linux gives in kB of 1,024 bytes."""
         text = os.pread(self._status, 8192, 0)
         return Reading(_kilobytes(text, b"VmRSS:") << 10, _kilobytes(text, b"VmHWM:") << 10)
 
-    def set_back(self) -> None:
-        """Write the 5 that sets VmHWM to VmRSS, and changes nothing else."""
+    def reset(self) -> None:
+        """Write 5, which sets VmHWM to VmRSS and changes nothing else."""
         if self._clear_refs is not None:
             os.write(self._clear_refs, b"5")
 
     def close(self) -> None:
-        """Close the files; for a process that has forked and is now another."""
+        """Close the files, which after a fork still describe the parent."""
         os.close(self._status)
         if self._clear_refs is not None:
             os.close(self._clear_refs)
@@ -147,11 +147,11 @@ def _kilobytes(text: bytes, name: bytes) -> int:
 
 
 class Rusage:
-    """Any other system: psutil says what is held, the system what was the most ever."""
+    """Any other system: psutil has the memory held now, the system its highest value ever."""
 
     shortcoming: str | None = (
-        "a peak is exact only where it is a new high of the process: this system does not let "
-        "its watermark be set back."
+        "a peak is exact only if it is a new high of the process: this system cannot reset its "
+        "watermark."
     )
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class Rusage:
         self._process = psutil.Process()
 
     def read(self) -> Reading:
-        """Read what psutil and getrusage know."""
+        """Read from psutil and getrusage."""
         found = self._process.memory_info()
         if hasattr(found, "peak_wset"):
             return Reading(found.rss, found.peak_wset)
@@ -169,15 +169,15 @@ class Rusage:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return Reading(found.rss, most if sys.platform == "darwin" else most << 10)
 
-    def set_back(self) -> None:
-        """Do nothing: it cannot be done."""
+    def reset(self) -> None:
+        """Do nothing: this system cannot reset it."""
 
 
 _owner: Watermark | None = None
 
 
 def watermark() -> Watermark:
-    """Give the one owner of this process' watermark."""
+    """Return the one owner of this process' watermark."""
     global _owner
     if _owner is None:
         _owner = Watermark(_source())
@@ -188,13 +188,13 @@ def _source() -> Source:
     try:
         source = LinuxStatus()
         source.read()
-    except (OSError, ValueError):  # no such files, or without these lines
+    except (OSError, ValueError):  # no such files, or they lack these lines
         return Rusage()
     return source
 
 
 def _forget() -> None:
-    """Start anew in a forked process: the open files are still about its parent."""
+    """Start over in a forked process, whose open files still describe the parent."""
     global _owner
     if _owner is not None and isinstance(_owner._source, LinuxStatus):
         _owner._source.close()

@@ -56,10 +56,10 @@ def _known(size: float) -> float:
 def _marks(profile: "Profile") -> Iterator[Mark]:
     statements, steps = profile.statements, profile.steps
     for start, line in zip(statements["start_ns"] / 1e9, statements["line"], strict=True):
-        yield Mark(start, f"line {line}", LINE)
+        yield Mark(start, LINE, int(line))
     starts, ends = steps["start_micros"] / 1e6, (steps["start_micros"] + steps["micros"]) / 1e6
     for step, name, start, end in zip(steps["step"], steps["function"], starts, ends, strict=True):
-        yield Mark(start, f"step {step}: {name}".removesuffix(": "), STEP, end)
+        yield Mark(start, STEP, int(step), name, end)
     rows = _largest(profile)
     events = profile.events.iloc[rows]
     nodes = profile.nodes.iloc[events["node"]]
@@ -67,7 +67,7 @@ def _marks(profile: "Profile") -> Iterator[Mark]:
     for name, kind, start, end, held in zip(
         nodes["name"], nodes["op_type"], starts, ends, events["peak_bytes"], strict=True
     ):
-        yield Mark(start, f"{name} ({kind})", OP, end, held)
+        yield Mark(start, OP, name=f"{name} ({kind})", end=end, bytes=held)
 
 
 def _largest(profile: "Profile") -> "npt.NDArray[np.intp]":

@@ -1,32 +1,25 @@
-"""`%memit` and `%%memit`: memory_profiler's contract, in IPython's own shell."""
+"""`%memit` and `%%memit` keep memory_profiler's contract, in IPython's own shell."""
 
-import json
-import math
 import re
 import subprocess
 import sys
-from array import array
-from dataclasses import replace
+import threading
 
 import pytest
 from support.front_ends import Shell, shell_with_nbprof
+from support.memory_cases import on_linux
 from support.memory_spikes import MIB
 
-from nbprof.display.memory.curve_svg import TALL
 from nbprof.errors import NbprofError
 from nbprof.flags import MEMORY, flags_of
 from nbprof.magics.flag_parser import parse
 from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.memory.children import held_by_children
-from nbprof.memory.device_memory import DeviceMemory, over
-from nbprof.memory.malloc_stats import Heap, kept, perhaps_kept, reusable
-from nbprof.memory.result import Mark, MemoryResult, MemoryRun
-from nbprof.memory.sampler import Curve
+from nbprof.memory.meter import Measurement
 
 pytestmark = pytest.mark.notebook
 
 LINE = re.compile(r"^peak memory: \d+\.\d\d MiB, increment: -?\d+\.\d\d MiB$", re.M)
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the watermark is Linux's")
 
 
 @pytest.fixture
@@ -45,7 +38,7 @@ def increment(text):
 
 
 @on_linux
-def test_a_line_reports_in_memory_profilers_words_and_is_right(run):
+def test_a_line_reports_the_right_peak_in_memory_profilers_words(run):
     text = shown(run("%memit spike(80 * MIB)"))
 
     assert LINE.match(text)
@@ -53,7 +46,7 @@ def test_a_line_reports_in_memory_profilers_words_and_is_right(run):
     assert re.search(r"^before [\d.]+ MiB, after [\d.]+ MiB", text, re.M)
 
 
-def test_the_value_of_a_cell_is_still_its_value_and_its_names_land(run):
+def test_a_cell_keeps_its_value_and_its_names(run):
     outcome = run("%%memit\nkept = bytearray(30 * MIB)\nlen(kept)")
 
     assert outcome.value == str(30 * MIB)
@@ -61,14 +54,14 @@ def test_the_value_of_a_cell_is_still_its_value_and_its_names_land(run):
     assert run("len(kept)").value == str(30 * MIB)
 
 
-def test_the_line_of_a_cell_is_setup_that_is_not_measured(run):
+def test_the_line_of_a_cell_magic_is_unmeasured_setup(run):
     outcome = run("%%memit early = bytearray(50 * MIB)\nlen(early)")
 
     assert increment(shown(outcome)) < 25
     assert outcome.value == str(50 * MIB)
 
 
-def test_the_code_runs_once_unless_it_is_to_be_repeated(run):
+def test_the_code_runs_once_unless_r_repeats_it(run):
     run("runs = []")
     run("%memit runs.append(1)")
     assert run("len(runs)").value == "1"
@@ -80,7 +73,7 @@ def test_the_code_runs_once_unless_it_is_to_be_repeated(run):
     assert "peaks of the runs: " in text
 
 
-def test_a_result_is_returned_on_request_with_memory_profilers_attributes(run):
+def test_o_returns_a_result_with_memory_profilers_attributes(run):
     outcome = run("result = %memit -o -r 2 spike(40 * MIB)")
 
     assert LINE.search(outcome.printed)
@@ -95,7 +88,7 @@ def test_a_result_is_returned_on_request_with_memory_profilers_attributes(run):
 @pytest.mark.parametrize(
     "code", ["%memit -o spike(MIB)", "%%memit -o\nspike(MIB)", "1\n%memit -o 1"]
 )
-def test_a_result_that_is_displayed_is_not_printed_before(run, code):
+def test_a_returned_result_is_not_printed_if_it_is_displayed_anyway(run, code):
     outcome = run(code)
 
     assert LINE.search(outcome.value)
@@ -110,14 +103,14 @@ def test_a_result_that_is_displayed_is_not_printed_before(run, code):
         "def f():\n    %memit -o spike(MIB)\nf()",
     ],
 )
-def test_a_result_that_is_not_displayed_is_printed(run, code):
+def test_a_returned_result_is_printed_if_it_is_not_displayed(run, code):
     outcome = run(code)
 
     assert outcome.value is None
     assert len(LINE.findall(outcome.printed)) == 1
 
 
-def test_the_frame_is_in_bytes_and_is_written_as_csv(run, tmp_path):
+def test_the_frame_is_in_bytes_and_can_be_written_as_csv(run, tmp_path):
     run("result = %memit -oq spike(40 * MIB)")
 
     run(f"result.to_csv({str(tmp_path / 'm.csv')!r})")
@@ -129,7 +122,7 @@ def test_the_frame_is_in_bytes_and_is_written_as_csv(run, tmp_path):
     assert float(found["before_bytes"]) == float(run("float(result.baseline * 2**20)").value)
 
 
-def test_quiet_shows_nothing_and_a_file_gets_the_text(run, tmp_path):
+def test_q_shows_nothing_and_t_saves_the_text(run, tmp_path):
     outcome = run(f"%memit -q -T {tmp_path / 'r.txt'} pass")
 
     assert not outcome.shown
@@ -138,7 +131,7 @@ def test_quiet_shows_nothing_and_a_file_gets_the_text(run, tmp_path):
 
 
 @pytest.mark.parametrize("error", ["1/0", "raise KeyboardInterrupt", "raise SystemExit(3)"])
-def test_an_exception_leaves_the_cell_after_the_report(run, error):
+def test_an_exception_is_raised_after_the_report(run, error):
     bare = run(error)
     outcome = run(f"%%memit\nbefore_it = 1\n{error}")
 
@@ -149,13 +142,13 @@ def test_an_exception_leaves_the_cell_after_the_report(run, error):
     assert run("before_it").value == "1"
 
 
-def test_the_traceback_points_at_the_lines_on_the_screen(run):
+def test_a_traceback_has_the_line_numbers_on_the_screen(run):
     outcome = run("%%memit -q\n\nx = 1\n[][0]")
 
     assert "line 4" in outcome.traceback
 
 
-def test_a_syntax_error_is_that_of_the_bare_cell_and_nothing_runs(run):
+def test_a_syntax_error_is_shown_as_without_the_magic_and_nothing_runs(run):
     outcome = run("%%memit\nran = 1\nx = (")
 
     assert outcome.error in ("SyntaxError", "_IncompleteInputError")
@@ -164,7 +157,7 @@ def test_a_syntax_error_is_that_of_the_bare_cell_and_nothing_runs(run):
 
 
 @pytest.mark.parametrize("line", ["%memit 1 +", "%memit x y z", "%mprun -f len f("])
-def test_a_syntax_error_behind_a_line_magic_shows_no_frames_of_nbprof(run, line):
+def test_a_syntax_error_in_a_statement_shows_no_frames_of_nbprof(run, line):
     outcome = run(line)
 
     assert outcome.error in ("SyntaxError", "_IncompleteInputError")
@@ -173,7 +166,7 @@ def test_a_syntax_error_behind_a_line_magic_shows_no_frames_of_nbprof(run, line)
     assert run("1/0").error == "ZeroDivisionError"
 
 
-def test_a_top_level_await_is_refused_in_a_sentence(run):
+def test_a_top_level_await_is_refused_with_an_alternative(run):
     outcome = run("%%memit\nimport asyncio\nawait asyncio.sleep(0)")
 
     assert outcome.error == "UsageError"
@@ -189,29 +182,40 @@ def test_nested_magics_are_each_right(run):
     assert increment(outer) == pytest.approx(120, abs=2)
 
 
-def test_measuring_ends_when_it_was_asked_to_and_the_code_runs_on(run):
-    text = shown(run("import time\n%memit -t 0.03 time.sleep(0.6); finished = True"))
+def test_measuring_ends_after_the_timeout_and_the_code_runs_on(run, monkeypatch):
+    timed_out = threading.Event()
+    read_last = Measurement._read_last
 
-    assert "measuring ended after 0.03 s, as -t asked; the code ran on." in text
+    def read_last_and_tell(measurement):
+        reading = read_last(measurement)
+        timed_out.set()
+        return reading
+
+    monkeypatch.setattr(Measurement, "_read_last", read_last_and_tell)
+    monkeypatch.setattr("builtins.timed_out", timed_out, raising=False)
+
+    text = shown(run("%memit -t 0.03 timed_out.wait(60); finished = True"))
+
+    assert "measuring ended after 0.03 s (-t); the code ran on." in text
     assert run("finished").value == "True"
 
 
-WAITS = "import time; held = bytearray(50 * 2**20); print(flush=True); time.sleep(60)"
+HOLDS_50_MIB = "held = bytearray(50 * 2**20); print(flush=True); input()"
 
 
 @pytest.fixture
 def with_child(run):
-    run("import subprocess, sys")
+    run("import subprocess, sys\nfrom subprocess import PIPE")
     run(
-        f"child = subprocess.Popen([sys.executable, '-c', {WAITS!r}], stdout=subprocess.PIPE)\n"
-        "child.stdout.readline()"
+        f"child = subprocess.Popen([sys.executable, '-c', {HOLDS_50_MIB!r}], stdin=PIPE, "
+        "stdout=PIPE)\nchild.stdout.readline()"
     )
     yield run
-    run("child.kill(); child.wait(); child.stdout.close()")
+    run("child.kill(); child.communicate()")
 
 
 @pytest.mark.parametrize("backend", ["nbprof", "memory_profiler"])
-def test_child_processes_live_when_the_cell_raises(with_child, backend):
+def test_child_processes_survive_a_cell_that_raises(with_child, backend):
     if backend == "memory_profiler":
         pytest.importorskip("memory_profiler")
 
@@ -221,14 +225,14 @@ def test_child_processes_live_when_the_cell_raises(with_child, backend):
     assert with_child("child.poll() is None").value == "True"
 
 
-def test_what_children_hold_stands_apart_and_is_added_on_request(with_child):
+def test_the_memory_of_children_is_reported_apart_and_added_with_c(with_child):
     assert 50 * MIB <= held_by_children() < 10_000 * MIB
 
     apart = shown(with_child("%memit pass"))
     added = shown(with_child("%memit -c pass"))
 
     held = float(re.search(r"child processes at least ([\d.]+) MiB", apart)[1])
-    assert held == pytest.approx(held_by_children() / MIB, abs=1)
+    assert held >= 50
     assert not apart.startswith("peak memory: at least")
     assert added.startswith("peak memory: at least")
     assert "a lower bound" in added
@@ -236,28 +240,25 @@ def test_what_children_hold_stands_apart_and_is_added_on_request(with_child):
     assert peaks[1] - peaks[0] > 45
 
 
-def test_memory_profiler_can_measure_for_comparison(run):
+def test_memory_profiler_can_measure_instead(run):
     pytest.importorskip("memory_profiler")
 
-    for milliseconds in (300, 3000):  # on a busy machine it may miss what is short
-        spiked = f"spike(60 * MIB, milliseconds={milliseconds})"
-        text = shown(run(f"%memit -backend memory_profiler {spiked}"))
-        if increment(text) > 50:
-            break
+    # What is still held at the end cannot fall between two samples.
+    text = shown(run("%memit -backend memory_profiler held = bytearray(60 * MIB)"))
 
     assert text.startswith("peak memory: at least ")
     assert increment(text) == pytest.approx(60, abs=10)
-    assert "memory_profiler looked every 0.1 s" in text
+    assert "memory_profiler sampled every 0.1 s" in text
 
 
-def test_more_is_found_out_on_request_after_the_measured_stretch(run):
+def test_v_adds_what_objects_hold_after_the_run(run):
     text = shown(run("%memit -v spike(20 * MIB)"))
 
     assert re.search(r"after garbage collection [\d.]+ MiB; Python objects [\d.]+ MiB", text)
 
 
-def test_a_fault_of_ours_costs_the_report_but_not_the_value(run, monkeypatch, capsys):
-    monkeypatch.setattr("nbprof.memory.backends.together", None)
+def test_a_bug_of_ours_costs_the_report_but_not_the_value(run, monkeypatch, capsys):
+    monkeypatch.setattr("nbprof.memory.backends.combined_result", None)
 
     outcome = run("%%memit\n'still there'")
 
@@ -265,7 +266,7 @@ def test_a_fault_of_ours_costs_the_report_but_not_the_value(run, monkeypatch, ca
     assert outcome.error is None
 
 
-def test_the_html_has_the_curve_and_the_lines_and_runs_no_script(run):
+def test_the_html_has_the_curve_with_its_lines_and_no_script(run):
     run("result = None")
     run("%%memit -q -o\nspike(20 * MIB, milliseconds=40)\nspike(30 * MIB, milliseconds=40)")
 
@@ -357,7 +358,7 @@ def test_names_behind_the_options_are_left_to_the_shell_to_complete():
     assert completions("%memit f(3 -", "-") == []
 
 
-def test_unloading_gives_memory_profilers_magic_back(run):
+def test_unloading_restores_memory_profilers_magic(run):
     def older(line, cell=None):
         return "memory_profiler's"
 
@@ -373,7 +374,7 @@ def test_unloading_gives_memory_profilers_magic_back(run):
     shell.close()
 
 
-def test_a_magic_that_came_after_ours_stays_when_ours_go():
+def test_unloading_keeps_a_magic_registered_after_ours():
     def newer(line, cell=None):
         return "newer"
 
@@ -387,174 +388,8 @@ def test_a_magic_that_came_after_ours_stays_when_ours_go():
     shell.close()
 
 
-def test_what_was_freed_but_is_kept_is_what_grew_without_being_used():
-    at_first = Heap(used=100.0, free=10.0)
-
-    assert kept(at_first, Heap(100.0, 174.0), growth=164) == 164  # made and freed again
-    assert kept(at_first, Heap(-66.0, 176.0), growth=1) == 166  # freed, made before
-    assert kept(at_first, Heap(300.0, 10.0), growth=200) == 0  # in use
-    assert kept(at_first, Heap(116.0, 10.0), growth=200) == 0  # in use, but not from this heap
-    assert math.isnan(kept(Heap(math.nan, math.nan), Heap(math.nan, math.nan), 5))
-
-
-def test_the_peak_of_a_device_is_exact_only_where_it_rose():
-    before = (DeviceMemory("GPU:0", 10, 50), DeviceMemory("GPU:1", 10, 50))
-    after = (DeviceMemory("GPU:0", 20, 90), DeviceMemory("GPU:1", 30, 50))
-
-    risen, not_risen = over(before, after)
-
-    assert (risen.peak, risen.exact) == (90, True)
-    assert (not_risen.peak, not_risen.exact) == (30, False)
-
-
-def result_by_hand(**changes):
-    curve = Curve()
-    for seconds, resident, most in (
-        (0, 100, 100),
-        (0.01, 150, 160),
-        (0.2, 110, 300),
-        (0.21, 90, 110),
-    ):
-        curve.add(seconds, resident * MIB, most * MIB, 0.01 if seconds else 0)
-    run = MemoryRun(
-        before=100 * MIB, peak=300 * MIB, after=90 * MIB, exact=True, seconds=0.21, kept=12.5 * MIB,
-        curve=curve, marks=(Mark(0.0, "line 2"), Mark(0.01, "line 3")),
-    )  # fmt: skip
-    return MemoryResult((run,), **changes)
-
-
-def marked_by_hand():
-    (run,) = result_by_hand().runs
-    marks = (
-        *run.marks,
-        Mark(0.02, "step 0: <f>", "step", 0.19),
-        Mark(0.03, "MatMul (MatMul)", "op", 0.18, 200 * MIB),
-        Mark(0.195, "step 1: session", "step"),
-    )
-    return MemoryResult((replace(run, marks=marks),))
-
-
-@pytest.mark.parametrize("rise", [0, 0.02, 3, 200])
-def test_the_peaks_label_stands_at_its_line_however_small_the_rise(rise):
-    curve = Curve()
-    curve.add(0, 100 * MIB, 100 * MIB, 0)
-    curve.add(0.2, 100 * MIB, (100 + rise) * MIB, 0.2)
-    peak = (100 + rise) * MIB
-    run = MemoryRun(
-        before=100 * MIB, peak=peak, after=100 * MIB, exact=True, seconds=0.2, curve=curve
-    )
-
-    html = MemoryResult((run,))._repr_html_()
-
-    top, height = map(float, re.search(r'viewBox="0 (\S+) 600 (\S+)"', html).groups())
-    label = float(re.search(r'y="(\S+)">peak', html)[1])
-    dashed = float(re.search(r'd="M8 (\S+)H592"', html)[1])
-    assert top < label < dashed <= label + 25
-    assert height == pytest.approx(TALL - top)
-
-
-def test_the_text_says_what_is_known_and_nothing_else(golden):
-    golden.check("memit.txt", result_by_hand(notes=("a <note>.",)).text)
-
-
-def test_the_html_escapes_and_draws_gaps_as_gaps():
-    html = result_by_hand(notes=("a <note>.",))._repr_html_()
-
-    assert "a &lt;note&gt;." in html
-    line = re.search(r'<path d="(M[^"]+)" fill="none"', html)[1]
-    assert line.count("M") == 2
-
-
-def test_the_curve_is_drawn_by_matplotlib_with_gaps_as_gaps():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
-    ax = result_by_hand().plot()
-
-    held = ax.get_lines()[0].get_ydata()
-    assert sum(math.isnan(size) for size in held) == 1
-    assert ax.get_ylabel() == "MiB in RAM"
-    assert result_by_hand().plot(ax=ax) is ax
-    plt.close("all")
-
-
-def test_steps_and_ops_stand_in_bands_of_the_drawing():
-    html = marked_by_hand()._repr_html_()
-
-    assert "<title>step 0: &lt;f&gt; at 20 ms for 170 ms</title>" in html
-    assert "<title>MatMul (MatMul) at 30 ms for 150 ms, held up to 200.0 MiB</title>" in html
-    assert re.findall(r">(steps|ops)</text>", html) == ["steps", "ops"]
-    assert ">steps<" not in result_by_hand()._repr_html_()
-
-
-def test_steps_and_ops_stand_in_bands_of_the_figure():
-    pytest.importorskip("matplotlib").use("agg")
-    import matplotlib.pyplot as plt
-
-    ax = marked_by_hand().plot()
-
-    bands = {band.get_gid(): band for band in ax.collections if band.get_gid()}
-    starts = {
-        kind: [path.vertices[:, 0].min() for path in band.get_paths()]
-        for kind, band in bands.items()
-    }
-    assert starts == {"step": pytest.approx([0.02, 0.195]), "op": pytest.approx([0.03])}
-    assert bands["op"].get_paths()[0].vertices[:, 0].max() == pytest.approx(0.18)
-    plt.close("all")
-
-
-def test_a_sample_between_two_gaps_is_a_dot():
-    pytest.importorskip("matplotlib").use("agg")
-    import matplotlib.pyplot as plt
-
-    (run,) = result_by_hand().runs
-    run.curve.gap[3] = 1
-    result = MemoryResult((run,))
-
-    html, ax = result._repr_html_(), result.plot()
-
-    line = re.search(r'<path d="(M[^"]+)" fill="none"', html)[1]
-    assert line.count("h0") == 2
-    dots = ax.get_lines()[1]
-    assert list(zip(*dots.get_data(), strict=True)) == [(0.2, 110), (0.21, 90)]
-    plt.close("all")
-
-
-def test_the_marks_are_a_frame():
-    marks = marked_by_hand().marks
-
-    assert list(marks["kind"]) == ["line", "line", "step", "op", "step"]
-    assert marks["end_seconds"].notna().tolist() == [False, False, True, True, False]
-    assert marks["bytes"].max() == 200 * MIB
-
-
-def test_the_widget_has_samples_and_marks_and_says_what_is_shown():
-    result = marked_by_hand()
-
-    shown = result.explore()
-
-    described = json.loads(shown.data)
-    assert (described["peak"], described["exact"]) == (300 * MIB, True)
-    assert [mark["end"] for mark in described["marks"]] == [None, None, 0.19, 0.18, None]
-    seconds, resident, most, gap = shown.buffers
-    assert array("d", seconds).tolist() == [0, 0.01, 0.2, 0.21]
-    assert (array("d", most)[2], array("b", gap).tolist()) == (300 * MIB, [0, 0, 1, 0])
-    assert len(resident) == len(seconds)
-    assert (shown.time_range, len(shown.selection)) == (None, 4)
-    shown.chosen = {"range": [0.005, 0.2]}
-    assert shown.time_range == (0.005, 0.2)
-    assert shown.selection["seconds"].tolist() == [0.01, 0.2]
-    bundle, _ = shown._repr_mimebundle_()
-    assert "<svg" in bundle["text/html"]
-    assert bundle["text/plain"].startswith("peak memory: 300.00 MiB")
-    assert bundle["text/plain"].endswith("needs a notebook; result.plot() draws it.")
-    shown.close()
-    assert shown.buffers == []
-
-
 @on_linux
-def test_the_value_of_a_line_is_let_go_before_the_last_look(run):
+def test_the_value_of_a_line_is_released_before_the_last_reading(run):
     text = shown(run("%memit bytearray(80 * MIB)"))
 
     before, after = re.search(r"before ([\d.]+) MiB, after ([\d.]+) MiB", text).groups()
@@ -562,28 +397,8 @@ def test_the_value_of_a_line_is_let_go_before_the_last_look(run):
     assert float(after) - float(before) < 20
 
 
-def test_what_was_free_for_reuse_is_said_where_it_could_hide_an_increment():
-    (run,) = result_by_hand().runs
-    said = "up to 250.0 MiB was free for reuse before"
-
-    assert said in MemoryResult((replace(run, reusable=250 * MIB),)).text
-    assert "reuse" not in MemoryResult((replace(run, reusable=150 * MIB),)).text
-    assert reusable(Heap(40 * MIB, 500 * MIB), 100 * MIB) == 60 * MIB
-    assert math.isnan(reusable(Heap(math.nan, math.nan), 100 * MIB))
-
-
-def test_growth_in_no_use_may_be_kept_unless_python_took_it():
-    before, after = Heap(40 * MIB, 500 * MIB, 1000), Heap(40 * MIB, 500 * MIB, 1100)
-
-    assert perhaps_kept(before, after, 76 * MIB) == 76 * MIB
-    assert math.isnan(perhaps_kept(before, Heap(40 * MIB, 500 * MIB, 10**6), 76 * MIB))
-    (run,) = result_by_hand().runs
-    unsure = replace(run, kept=0.0, perhaps_kept=76 * MIB)
-    assert "freed but kept by the allocator up to 76.0 MiB" in MemoryResult((unsure,)).text
-
-
 @on_linux
-def test_a_trim_before_shows_what_is_used_again(run):
+def test_after_a_trim_reused_memory_counts_as_increment(run):
     run("pieces = [bytes(1000) for _ in range(100_000)]; keep = pieces[::100]; del pieces")
     again = "%memit {} x = [bytes(1000) for _ in range(80_000)]"
 
@@ -595,7 +410,7 @@ def test_a_trim_before_shows_what_is_used_again(run):
     assert hidden < trimmed - 20
 
 
-def test_loading_the_magics_imports_nothing_heavy():
+def test_loading_the_magics_imports_no_heavy_libraries():
     script = (
         "import sys\nimport nbprof.magics\n"
         "print([name for name in ('numpy', 'pandas', 'psutil', 'memory_profiler', 'ctypes') "

@@ -1,4 +1,7 @@
-"""Memory that comes and goes: so many bytes for so many milliseconds, with Python's lock or not."""
+"""Memory that is taken and returned: a given size, for a given time, with or without the GIL.
+
+Benchmarks and scripts in other processes import this, so it needs nothing but Python.
+"""
 
 import ctypes
 import mmap
@@ -10,10 +13,10 @@ PRIVATE_ANONYMOUS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
 def spike(size=200 * MIB, milliseconds=1.0, lock_held=False):
-    """Touch `size` bytes, hold them for a while, and give them back.
+    """Touch `size` bytes, hold them for a while, and return them to the system.
 
-    With the lock held no other Python thread runs from the first byte to the last, as in one long
-    call of a library that keeps it.
+    With `lock_held` no other Python thread runs in between, as in one long call of a library that
+    keeps the GIL.
     """
     usual = sys.getswitchinterval()
     if lock_held:

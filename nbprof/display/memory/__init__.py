@@ -1,1 +1,1 @@
-"""What the memory magics show: text, HTML, and curves."""
+"""Results about memory as text, HTML, drawings and a widget."""

@@ -1,22 +1,22 @@
-"""Memory results drawn with matplotlib: each function takes `ax=None` and gives the Axes."""
+"""The curve of a MemoryResult drawn with matplotlib."""
 
 import math
 from typing import TYPE_CHECKING, Any
 
 from nbprof.errors import NbprofError
+from nbprof.memory.result import LINE, MIB, OP, STEP
 
 if TYPE_CHECKING:
     from nbprof.memory.result import MemoryResult, MemoryRun
 
-MIB = 2**20
-BANDS = {"step": "0.6", "op": "tab:orange"}
-"""What has a band of its own above the curve, and its colour."""
+BANDS = {STEP: "0.6", OP: "tab:orange"}
+"""Colours of the bands above the curve, by kind of mark."""
 BAND = 0.06
-"""The height of a band, as a share of the drawing's."""
+"""Height of a band, as a share of the drawing's height."""
 
 
 def plot_curve(result: "MemoryResult", ax: Any = None) -> Any:
-    """Draw memory over time of the run with the largest peak; gaps between samples stay gaps."""
+    """Draw the run with the largest peak into `ax`, or a new figure, and return the Axes."""
     run = result.largest
     if ax is None:
         ax = _new_axes()
@@ -33,17 +33,18 @@ def plot_curve(result: "MemoryResult", ax: Any = None) -> Any:
 
 
 def _draw_curve(ax: Any, run: "MemoryRun") -> None:
-    """Draw line and shade; a sample between two gaps is a dot."""
+    """Draw line and shade; gaps break the line, and a sample between two gaps is a dot."""
     seconds, resident = [], []
     gaps = [*run.curve.gaps(), True]
-    alone: list[int] = []
+    dots: list[tuple[float, float]] = []
     for number, now in enumerate(run.curve.seconds):
+        size = run.curve.resident[number] / MIB
         if gaps[number]:
             seconds.append(now)
             resident.append(math.nan)
-            alone += [len(seconds)] if gaps[number + 1] else []
+            dots += [(now, size)] if gaps[number + 1] else []
         seconds.append(now)
-        resident.append(run.curve.resident[number] / MIB)
+        resident.append(size)
     most = [size / MIB for size in run.curve.most]
     least = min(run.curve.resident, default=run.before) / MIB
     ax.fill_between(
@@ -56,20 +57,19 @@ def _draw_curve(ax: Any, run: "MemoryRun") -> None:
         label="most between samples",
     )
     (held,) = ax.plot(seconds, resident, label="held")
-    if alone:
-        dots = [(seconds[place], resident[place]) for place in alone]
+    if dots:
         ax.plot(*zip(*dots, strict=True), ".", color=held.get_color())
 
 
 def _draw_lines(ax: Any, run: "MemoryRun") -> None:
-    """Draw where statements begin, with their numbers where there is room."""
+    """Draw where statements begin, with their line numbers where there is room."""
     free = -math.inf
-    marks = [mark for mark in run.marks if mark.kind == "line"]
-    for mark in marks if len(marks) > 1 else ():  # one would say nothing
+    marks = [mark for mark in run.marks if mark.kind == LINE]
+    for mark in marks if len(marks) > 1 else ():  # one alone tells nothing
         ax.axvline(mark.seconds, linewidth=0.5, color="0.6", gid=mark.label)
         if free <= mark.seconds < 0.98 * run.seconds:
             ax.annotate(
-                *(mark.label.removeprefix("line "), (mark.seconds, 0)),
+                *(str(mark.number), (mark.seconds, 0)),
                 xycoords=ax.get_xaxis_transform(),
                 xytext=(2, 2),
                 textcoords="offset points",
@@ -80,15 +80,15 @@ def _draw_lines(ax: Any, run: "MemoryRun") -> None:
 
 
 def _draw_bands(ax: Any, run: "MemoryRun") -> None:
-    """Draw when steps and ops ran, in bands above the curve."""
+    """Draw when steps and ops ran, as bars in bands above the curve."""
     bottom = 1 + BAND / 2
     for kind, colour in BANDS.items():
         marks = [mark for mark in run.marks if mark.kind == kind]
         if not marks:
             continue
-        least = run.seconds / 500
+        narrowest = run.seconds / 500
         bars = [
-            (mark.seconds, least if math.isnan(mark.end) else max(mark.end - mark.seconds, least))
+            (mark.seconds, max(0 if math.isnan(mark.end) else mark.end - mark.seconds, narrowest))
             for mark in marks
         ]
         band = ax.broken_barh(
@@ -115,5 +115,5 @@ def _new_axes() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise NbprofError("plot() needs matplotlib: pip install matplotlib.") from error
+        raise NbprofError("matplotlib is not installed: pip install matplotlib.") from error
     return plt.subplots(figsize=(7, 2.8), layout="constrained")[1]

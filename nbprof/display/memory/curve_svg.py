@@ -1,8 +1,8 @@
 """The curve of a run as an inline SVG drawing, without scripts.
 
-The line is what was held at each sample, the shade above it the most since the sample before,
-which is exact. Where no sample was possible there is no line, only the shade. Statements are lines
-through the drawing; steps and ops stand in bands below it.
+The line is the memory held at each sample; the shade above it is the most since the sample before,
+which is exact. Where sampling was not possible there is only the shade. Vertical lines show where
+statements begin; steps and ops are bars in bands below the curve.
 """
 
 import math
@@ -10,35 +10,47 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from nbprof.display.memory.result_text import mark_text
+from nbprof.memory.result import LINE, MIB, OP, STEP
 from nbprof.units import format_mebibytes, format_seconds
 
 if TYPE_CHECKING:
     from nbprof.memory.result import Mark, MemoryRun
 
-WIDTH, TALL = 600, 110
-TOP, BOTTOM = 16, 18
-EDGE, NAMED_EDGE = 8, 40
-"""The room beside the drawing, also where bands have their names there."""
+WIDTH = 600
+"""Width of the drawing in pixels, as all lengths here are."""
+TALL = 110
+"""Height of the drawing without bands."""
+TOP = 16
+"""Room above the curve, for the peak's label."""
+BOTTOM = 18
+"""Room below the curve, for the labels of before and after."""
+EDGE = 8
+"""Room to the right of the drawing, and to the left if there are no bands."""
+NAMED_EDGE = 40
+"""Room to the left of the drawing for the names of bands."""
 BAND = 9
+"""Height of a band."""
 MOST_POINTS = 300
+"""Draw at most this many points; more samples are merged."""
 MOST_LINES = 40
-LEAST_RANGE = 8 * 2**20
-FLAT = 16
-"""The least room between the peak's label and the ground, for the numbers of lines."""
-BANDS = {"step": "rgb(128,128,128)", "op": "rgb(240,150,60)"}
-"""What has a band of its own, and its colour."""
+"""Draw no statements if there are more than this."""
+LEAST_RANGE = 8 * MIB
+"""Bytes the vertical axis spans at least, so that a small rise is not drawn large."""
+LEAST_HEIGHT = 16
+"""Least room between the peak and the ground, for line numbers."""
+BANDS = {STEP: "rgb(128,128,128)", OP: "rgb(240,150,60)"}
+"""Colours of the bands, by kind of mark."""
 
 
 def svg(run: "MemoryRun") -> str:
-    """Draw the curve of one run; nothing where there is none."""
+    """Draw the curve of one run; empty without a curve."""
     if len(run.curve.seconds) < 2 or run.seconds <= 0:
         return ""
     return "\n".join(_Drawing(run).parts())
 
 
 class _Drawing:
-    """The scales of a drawing, and its parts."""
+    """The scales and parts of a drawing."""
 
     def __init__(self, run: "MemoryRun") -> None:
         self.run = run
@@ -47,9 +59,9 @@ class _Drawing:
         self.bottom = TALL - BOTTOM
         self.height = TALL + BAND * len(self.bands)
         self.low = min(run.before, run.after, *run.curve.resident)
-        self.high = max(run.peak, self.low + LEAST_RANGE)  # a small rise is not drawn large
-        self.cut = round(max(min(self.y(run.peak), self.bottom - FLAT) - TOP, 0), 1)
-        """How much above the peak is left away: nothing is there."""
+        self.high = max(run.peak, self.low + LEAST_RANGE)
+        self.cut = round(max(min(self.y(run.peak), self.bottom - LEAST_HEIGHT) - TOP, 0), 1)
+        """Height above the peak to cut off, as it is empty."""
 
     def x(self, seconds: float) -> float:
         return round(self.left + seconds * (WIDTH - EDGE - self.left) / self.run.seconds, 1)
@@ -83,7 +95,7 @@ class _Drawing:
         )
 
     def curve(self) -> Iterator[str]:
-        """Draw line and shade; a sample between two gaps is a dot."""
+        """Draw line and shade; gaps break the line, and a sample between two gaps is a dot."""
         shade, line, pen = [f"M{self.x(0)} {self.y(self.low)}"], [], "M"
         last = 0.0
         for seconds, resident, most, gap in _points(self.run):
@@ -99,25 +111,25 @@ class _Drawing:
         )
 
     def lines(self) -> Iterator[str]:
-        """Draw where statements begin, with their numbers where there is room."""
-        marks = [mark for mark in self.run.marks if mark.kind == "line"]
+        """Draw where statements begin, with their line numbers where there is room."""
+        marks = [mark for mark in self.run.marks if mark.kind == LINE]
         free = -math.inf
-        for mark in marks if 1 < len(marks) <= MOST_LINES else ():  # one would say nothing
+        for mark in marks if 1 < len(marks) <= MOST_LINES else ():  # one alone tells nothing
             x = self.x(mark.seconds)
             yield (
                 f'<path d="M{x} {round(self.cut + TOP, 1)}V{self.bottom}" stroke="currentColor" '
                 'stroke-opacity=".3">'
-                f"<title>{escape(mark_text(mark))}</title></path>"
+                f"<title>{escape(_mark_title(mark))}</title></path>"
             )
             if x >= free:
-                number = escape(mark.label.removeprefix("line "))
+                number = str(mark.number)
                 wide = 7 * len(number) + 6
                 place = f'x="{x + 2}"' if x + wide < WIDTH else f'x="{x - 2}" text-anchor="end"'
                 yield f'<text {place} y="{self.bottom - 2}" fill-opacity=".6">{number}</text>'
                 free = x + wide
 
     def band(self, kind: str, top: float) -> Iterator[str]:
-        """Draw what took its time as bars; those narrower than a pixel share it."""
+        """Draw one kind of marks as bars; bars that would share a pixel are drawn once."""
         yield (
             f'<text x="{self.left - 4}" y="{top + BAND - 2}" text-anchor="end" '
             f'fill-opacity=".8">{kind}s</text>'
@@ -131,7 +143,7 @@ class _Drawing:
             free = start + wide
             yield (
                 f'<path d="M{start} {top}h{wide}v{BAND - 2}h-{wide}z" fill="{BANDS[kind]}" '
-                f'fill-opacity=".7"><title>{escape(mark_text(mark))}</title></path>'
+                f'fill-opacity=".7"><title>{escape(_mark_title(mark))}</title></path>'
             )
 
 
@@ -139,8 +151,17 @@ def _end(mark: "Mark") -> float:
     return mark.seconds if math.isnan(mark.end) else mark.end
 
 
+def _mark_title(mark: "Mark") -> str:
+    """Write a mark's label, when it began, how long it took and what it held."""
+    times = f"at {format_seconds(mark.seconds * 1e9)}"
+    if not math.isnan(mark.end):
+        times += f" for {format_seconds((mark.end - mark.seconds) * 1e9)}"
+    held = "" if math.isnan(mark.bytes) else f", held up to {format_mebibytes(mark.bytes)}"
+    return f"{mark.label} {times}{held}"
+
+
 def _points(run: "MemoryRun") -> Iterator[tuple[float, float, float, bool]]:
-    """Give seconds, resident, most, gap; of many samples, the highest of each few."""
+    """Yield seconds, resident, most, gap; of many samples, several are merged into one."""
     curve = run.curve
     gaps = curve.gaps()
     step = math.ceil(len(gaps) / MOST_POINTS) or 1

@@ -1,26 +1,27 @@
-"""The curve as a live widget, heard by Python."""
+"""The curve as a live widget whose selection Python can read."""
 
 import json
 import math
 from typing import TYPE_CHECKING, Any
 
 from nbprof.display.explorer.script import script
-from nbprof.display.memory import result_html, result_text
+from nbprof.display.memory import result_report
 from nbprof.display.widget_base import LiveWidget
 
 if TYPE_CHECKING:
     from nbprof.memory.result import Mark, MemoryResult
 
 Frame = Any
-"""The samples; this room does not know pandas."""
-NO_NOTEBOOK = "The curve as a widget needs a notebook; result.plot() draws it."
+"""A DataFrame of samples; this room does not import pandas."""
+NO_NOTEBOOK = "The widget needs a notebook; result.plot() draws the curve anywhere."
+"""Shown where no widget can be."""
 
 
 class CurveExplorer(LiveWidget):
     """The curve of the run with the largest peak.
 
-    Its buffers are the samples: seconds, resident, most, gap. `chosen` has the `range` that is
-    shown, in seconds, or none.
+    Its buffers are the columns of the samples: seconds, resident, most, gap. `chosen["range"]` is
+    the time shown, in seconds, or None for all of it.
     """
 
     _esm = f"{script('memory_curve')}\nexport default {{ render: renderCurve }};"
@@ -45,37 +46,38 @@ class CurveExplorer(LiveWidget):
 
     @property
     def time_range(self) -> tuple[float, float] | None:
-        """The stretch of time that is shown, in seconds; None where all of it is."""
+        """The time range shown, in seconds; None if all of it is shown."""
         chosen = self.chosen.get("range")
         return (chosen[0], chosen[1]) if chosen else None
 
     @property
     def selection(self) -> Frame:
-        """The samples that are shown, as rows of `result.samples`."""
+        """The samples shown, as rows of `result.samples`."""
         samples = self.result.samples
         samples = samples[samples["run"] == self.result.runs.index(self.result.largest)]
         first, last = self.time_range or (-math.inf, math.inf)
         return samples[samples["seconds"].between(first, last)]
 
     def close(self) -> None:
-        """Take the widget away and free what the browser holds of it."""
+        """Remove the widget and free its data in the browser."""
         self.data, self.buffers = "", []
         super().close()
 
     def _named(self) -> str:
-        return f"<CurveExplorer: {result_text.headline(self.result)}>"
+        return f"<CurveExplorer: {result_report.headline(self.result)}>"
 
     def _plain(self) -> str:
-        return result_html.report(self.result)
+        return result_report.html_report(self.result)
 
     def _text(self) -> str:
-        return f"{result_text.report(self.result)}\n{NO_NOTEBOOK}"
+        return f"{result_report.text_report(self.result)}\n{NO_NOTEBOOK}"
 
 
 def _described(mark: "Mark") -> dict[str, Any]:
     return {
         "kind": mark.kind,
         "label": mark.label,
+        "number": mark.number,
         "start": mark.seconds,
         "end": None if math.isnan(mark.end) else mark.end,
         "bytes": None if math.isnan(mark.bytes) else mark.bytes,

@@ -1,4 +1,4 @@
-"""Memory line by line, as memory_profiler's table and as HTML with heat behind the numbers."""
+"""A LineMemory as memory_profiler's table and as HTML with a heat map behind the numbers."""
 
 import math
 from collections.abc import Iterator
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from nbprof.memory.line_result import Line, LineMemory, Table
 
 ROW = "{:>6} {:>12} {:>12}  {:>11} {:>12}   {}"
+"""Format of a row: memory_profiler's columns, with the peak before the line itself."""
 TITLES = ("Line #", "Mem usage", "Increment", "Occurrences", "Peak", "Line Contents")
+"""Column titles in memory_profiler's words."""
 
 STYLE = """<style>
 .nbprof-lines{font-size:90%}
@@ -28,7 +30,7 @@ STYLE = """<style>
 </style>"""
 
 
-def report(result: "LineMemory") -> str:
+def text_report(result: "LineMemory") -> str:
     """Write the tables as text."""
     parts = ["\n".join(_table(table)) for table in result.tables]
     parts += [f"note: {note}" for note in result.notes]
@@ -48,7 +50,7 @@ def _table(table: "Table") -> Iterator[str]:
 def _numbers(line: "Line") -> tuple[str, str, str, str]:
     if not line.hits:
         return "", "", "", ""
-    # memory_profiler has, where a function begins, all that is held as its increment.
+    # For a `def` line memory_profiler shows all that is held as its increment.
     growth = line.usage if line.defines else line.growth
     peak = "" if line.defines else format_mebibytes(line.peak)
     return format_mebibytes(line.usage), format_mebibytes(growth), str(line.hits), peak
@@ -71,9 +73,9 @@ def _html_table(table: "Table") -> Iterator[str]:
     yield (
         '<div role="region" tabindex="0" aria-label="memory by line"><table><thead><tr>'
         '<th scope="col">line</th><th scope="col">hits</th>'
-        '<th scope="col" title="how much more is held after the line, all hits added up; what it '
-        'calls is included">growth</th>'
-        '<th scope="col" title="how far memory rose above where it stood before the line">peak</th>'
+        '<th scope="col" title="how much more is held after the line, summed over its hits, '
+        'including what it calls">growth</th>'
+        '<th scope="col" title="how far memory rose above its level before the line">peak</th>'
         '<th scope="col">source</th></tr></thead><tbody>'
     )
     for line in table.lines:

@@ -1,4 +1,4 @@
-"""What names hold, as tables in Pympler's manner and as HTML."""
+"""An ObjectMemory as tables like Pympler's and as HTML."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -19,19 +19,19 @@ STYLE = """<style>
 
 
 def headline(result: "ObjectMemory") -> str:
-    """Say in a line what all names hold, or hold more."""
+    """Write in a line what all names hold, or how much more they hold than before."""
     if result.change:
         return (
-            f"names hold {_signed(result.total)} since before the cell; the process "
-            f"{_signed(result.resident)}"
+            f"names hold {_change(result.total)} than before the cell, the process "
+            f"{_change(result.resident)}"
         )
     return (
         f"names hold {format_mebibytes(result.total)} of the {format_mebibytes(result.resident)} "
-        "that the process holds in RAM"
+        "the process holds in RAM"
     )
 
 
-def report(result: "ObjectMemory") -> str:
+def text_report(result: "ObjectMemory") -> str:
     """Write both tables as text."""
     parts = [headline(result)]
     for table in (name_rows(result), kind_rows(result)):
@@ -41,24 +41,22 @@ def report(result: "ObjectMemory") -> str:
 
 
 def name_rows(result: "ObjectMemory") -> list[list[str]]:
-    """Write the names, the largest first, under their titles."""
+    """Return the table of names, titles first, then the largest."""
     shares = any(each.reached != each.bytes for each in result.names[: result.rows])
     titles = ["names", "type", "total size"]
     titles += ["with shared"] if shares else []
     titles += ["state"] if result.change else []
     rows = [titles]
     for each in result.names[: result.rows]:
-        row = [each.name, each.type, _size(each, each.bytes)]
-        row += [_size(each, each.reached)] if shares else []
-        row += [(result.states or {}).get(each.name, "grown" if each.bytes > 0 else "shrunk")][
-            : result.change
-        ]
+        row = [each.name, each.type, _format_size(each, each.bytes)]
+        row += [_format_size(each, each.reached)] if shares else []
+        row += [_state(result, each)] if result.change else []
         rows.append(row)
     return rows
 
 
 def kind_rows(result: "ObjectMemory") -> list[list[str]]:
-    """Write the types, the largest first, under Pympler's titles."""
+    """Return the table of types under Pympler's titles, the largest first."""
     return [
         ["types", "# objects", "total size"],
         *(
@@ -68,14 +66,19 @@ def kind_rows(result: "ObjectMemory") -> list[list[str]]:
     ]
 
 
-def _size(name: "Name", size: float) -> str:
+def _state(result: "ObjectMemory", name: "Name") -> str:
+    default = "grown" if name.bytes > 0 else "shrunk"
+    return (result.states or {}).get(name.name, default)
+
+
+def _format_size(name: "Name", size: float) -> str:
     return f"{'' if name.exact else '~'}{format_kilobytes(size)}"
 
 
-def _signed(size: float) -> str:
+def _change(size: float) -> str:
     more = format_mebibytes(abs(size))
     if more == format_mebibytes(0):
-        return "nothing more"
+        return "no more"
     return f"{more} {'more' if size >= 0 else 'less'}"
 
 
@@ -90,7 +93,8 @@ def _pympler(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _left_out(result: "ObjectMemory") -> Iterator[str]:
     more = len(result.names) - result.rows
     if more > 0:
-        yield f"… and {more} more names: -n N shows more, and the frame of -o has them all."
+        names = "name" if more == 1 else "names"
+        yield f"… and {more} more {names}: -n N shows more, -o returns them all."
 
 
 def html_report(result: "ObjectMemory") -> str:
