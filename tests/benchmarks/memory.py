@@ -1,6 +1,6 @@
-"""Short peaks of memory after an older, larger one: who finds them, and what does asking cost.
+"""Short peaks of memory after a larger one: which tools find them, and what measuring costs.
 
-A spike is 200 MiB that stay for 1, 10 or 100 ms while Python's lock is free or held.
+A spike holds 200 MiB for 1, 10 or 100 ms while the GIL is free or held.
 """
 
 import json
@@ -17,11 +17,12 @@ TITLE = "Finding a peak of 200 MiB after one of 300 MiB"
 MIB = 2**20
 SPIKES = [(f"{ms} ms, lock {'held' if held else 'free'}", ms, held)
           for held in (False, True) for ms in (1, 10, 100)]  # fmt: skip
+"""Names of the spikes, their milliseconds, and whether they hold the GIL."""
 
 
-def measure(asked):
-    """Measure in a new process, which has no TensorFlow and no memory of other benchmarks."""
-    command = [sys.executable, __file__, str(asked.rounds)]
+def measure(settings):
+    """Measure in a new process, without TensorFlow or memory left by other benchmarks."""
+    command = [sys.executable, __file__, str(settings.rounds)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -36,7 +37,7 @@ def _in_this_process(rounds):
                 spike(300 * MIB)
                 rise = peak_of(lambda ms=milliseconds, held=held: spike(200 * MIB, ms, held))
                 found[way, name].append(rise)
-    added = _added(rounds)
+    added = _added_milliseconds(rounds)
     return [
         {
             "way": way,
@@ -70,12 +71,12 @@ def _psutil_thread(code):
 
     process, over, most = psutil.Process(), threading.Event(), []
 
-    def look():
+    def sample():
         while not over.wait(0.01):
             most.append(process.memory_info().rss)
 
     before = process.memory_info().rss
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=sample)
     thread.start()
     code()
     over.set()
@@ -90,8 +91,8 @@ WAYS = {
 }
 
 
-def _added(rounds):
-    """Give the milliseconds that the two magics take for nothing at all."""
+def _added_milliseconds(rounds):
+    """Time both magics around an empty statement."""
     from IPython.core.interactiveshell import InteractiveShell
     from memory_profiler import MemoryProfilerMagics
 

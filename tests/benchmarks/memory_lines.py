@@ -1,8 +1,8 @@
-"""Memory line by line: the time that watching lines adds, by nbprof and by memory_profiler.
+"""Memory line by line: the time that nbprof and memory_profiler add.
 
-memory_profiler reads memory at every line, so a short loop is timed for it and scaled up. What is
-timed is the thread that runs the code, which does all of the watching: TensorFlow's other threads,
-and other programs, make the time of the wall vary by more than what is to be seen.
+memory_profiler reads memory at every line, so it runs a shorter loop and its time is scaled up.
+Only the CPU time of the thread that runs the code counts, which does all the measuring: wall time
+varies by more than the difference, because of TensorFlow's threads and other programs.
 """
 
 from time import thread_time
@@ -10,7 +10,10 @@ from time import thread_time
 from ways import medians
 
 TITLE = "Watching the memory of lines"
-ITERATIONS, SHORTER = 1_000_000, 50
+ITERATIONS = 1_000_000
+"""Iterations of the loop."""
+SHORTER = 50
+"""memory_profiler runs the loop with this fraction of the iterations."""
 
 
 def loop(iterations):
@@ -21,10 +24,10 @@ def loop(iterations):
     return total
 
 
-def measure(asked):
+def measure(settings):
     from tensorflow_cells import small_cnn
 
-    rows = _rows(f"loop of {ITERATIONS:,} iterations", _loops(asked.rounds))
+    rows = _rows(f"loop of {ITERATIONS:,} iterations", _loops(settings.rounds))
     fit = small_cnn()
     fit()
     ways = {
@@ -32,7 +35,7 @@ def measure(asked):
         "memory_profiler": lambda: _memory_profiler(fit),
         "nbprof": lambda: _nbprof(fit),
     }
-    return rows + _rows("warm Keras fit", medians(ways, asked.rounds + 2, thread_time))
+    return rows + _rows("warm Keras fit", medians(ways, settings.rounds + 2, thread_time))
 
 
 def _loops(rounds):

@@ -1,4 +1,4 @@
-"""The notebook on memory runs, and shows what its text and the page in docs/ say."""
+"""The notebook about memory runs and shows what its text and docs/memory.md promise."""
 
 import re
 
@@ -27,19 +27,19 @@ def text(output):
     return output.get("data", {}).get("text/plain", output.get("text", ""))
 
 
-def amount(words, told):
-    return float(re.search(rf"{words} ([\d.]+) MiB", told)[1])
+def amount(words, report):
+    return float(re.search(rf"{words} ([\d.]+) MiB", report)[1])
 
 
-def test_the_peak_of_a_moment_is_found(outputs):
-    told = text(outputs["spike"][0])
+def test_a_momentary_peak_is_found(outputs):
+    report = text(outputs["spike"][0])
 
-    assert amount("increment:", told) == pytest.approx(200, abs=2)
-    assert amount("after", told) - amount("before", told) < 5
+    assert amount("increment:", report) == pytest.approx(200, abs=2)
+    assert amount("after", report) - amount("before", report) < 5
     assert "<svg" in outputs["spike"][0]["data"]["text/html"]
 
 
-def test_what_is_freed_is_not_returned_and_nobody_holds_it(outputs):
+def test_freed_memory_is_not_returned_although_nobody_holds_it(outputs):
     kept = text(outputs["keep"][0])
     names = text(outputs["who"][0])
     again = text(outputs["again"][0])
@@ -50,27 +50,27 @@ def test_what_is_freed_is_not_returned_and_nobody_holds_it(outputs):
     assert amount("increment:", again) < 60
 
 
-def test_a_trim_returns_what_was_nobodys(outputs):
-    told = text(outputs["v"][0])
+def test_a_trim_returns_memory_that_nobody_held(outputs):
+    report = text(outputs["v"][0])
 
-    assert amount("a trim of the allocator returned", told) > 50
+    assert amount("returned by trimming the allocator", report) > 50
 
 
-def test_after_a_trim_the_same_pieces_show(outputs):
+def test_after_a_trim_the_same_pieces_count_in_full(outputs):
     trimmed = amount("increment:", text(outputs["trimmed"][0]))
 
     assert trimmed > 100
     assert trimmed > amount("increment:", text(outputs["again"][0])) + 50
 
 
-def test_the_curve_is_shown_with_or_without_widgets(outputs):
+def test_the_curve_is_shown_with_and_without_widgets(outputs):
     (shown,) = outputs["curve"]
 
     assert "application/vnd.jupyter.widget-view+json" in shown["data"]
     assert "<svg" in shown["data"]["text/html"]
 
 
-def test_what_a_cell_left_behind_is_shown(outputs):
+def test_the_report_shows_what_a_cell_left_behind(outputs):
     left, deleted = text(outputs["left"][0]), text(outputs["delete"][0])
 
     assert re.search(r"first_rows .* new$", left, re.M)
@@ -78,7 +78,7 @@ def test_what_a_cell_left_behind_is_shown(outputs):
     assert re.search(r"first_rows .* grown$", deleted, re.M)
 
 
-def test_no_cell_fails_and_the_repository_has_no_outputs(outputs):
+def test_no_cell_fails_and_the_file_has_no_outputs(outputs):
     kinds = {output.output_type for cell in outputs.values() for output in cell}
     bare = nbformat.read(NOTEBOOK, as_version=4)
 
@@ -95,7 +95,7 @@ def test_the_page_names_every_flag(magic):
 
 
 @pytest.mark.tensorflow
-def test_a_profiled_cell_says_what_memory_it_took_as_memit_around_it_does():
+def test_a_profiled_cell_reports_the_same_memory_as_memit_around_it():
     pytest.importorskip("tensorflow")
     shell = Shell()
     try:
