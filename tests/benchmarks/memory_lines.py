@@ -13,7 +13,7 @@ TITLE = "Watching the memory of lines"
 ITERATIONS = 1_000_000
 """Iterations of the loop."""
 SHORTER = 50
-"""memory_profiler runs the loop with this fraction of the iterations."""
+"""memory_profiler runs 1 / SHORTER of the iterations."""
 
 
 def loop(iterations):
