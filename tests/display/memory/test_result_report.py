@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from support.memory_cases import result_by_hand
+from support.memory_cases import result_by_hand, run_script
 from support.memory_spikes import MIB
 
 from nbprof.memory.result import MemoryResult
@@ -34,3 +34,13 @@ def test_memory_that_may_have_been_kept_is_an_upper_bound():
     text = MemoryResult((replace(run, kept=0.0, perhaps_kept=76 * MIB),)).text
 
     assert "freed but kept by the allocator up to 76.0 MiB" in text
+
+
+def test_a_report_does_not_import_pandas():
+    done = run_script(
+        "import sys\nfrom nbprof.memory import measure\nwith measure() as run:\n    pass\n"
+        "run.result.text, run.result._repr_html_(), run.result.summary\n"
+        "print('pandas' in sys.modules)"
+    )
+
+    assert done.stdout.strip() == "False", done.stderr
