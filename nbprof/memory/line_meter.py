@@ -140,7 +140,7 @@ class Ledger:
             frame.read = True
 
     def _settle(self, frame: Frame) -> None:
-        """Charge a frame's line, which ends, with what was read."""
+        """Charge the line that ends in a frame with what was read."""
         tally, known = frame.tally, self._known
         if tally is not _BEFORE_FIRST_LINE:
             if id(tally) not in frame.outer:

@@ -58,7 +58,7 @@ def perhaps_kept(before: Heap, after: Heap, growth: int) -> float:
     """Return how many bytes of the growth are in no use that the allocator knows of.
 
     Either they were freed and kept in pieces that were free before but not in RAM, or somebody
-    took memory without the C library, which cannot be told apart. NaN if Python itself did.
+    took memory without the C library; nothing tells the two apart. NaN if Python itself took it.
     """
     unused = growth - (after.used - before.used)
     taken_by_python = LARGEST_BLOCK * (after.blocks - before.blocks)

@@ -1,8 +1,8 @@
 """The most memory the process has held since a given moment.
 
 Linux keeps that number, the watermark, and lets a process reset it to what it holds now. There is
-one watermark for the whole process, so it has one owner here. Every reading resets it; the owner
-first passes the value on to all open stretches, so nested and simultaneous ones all stay right.
+one watermark for the whole process, so it has one owner here. Every reading resets it, and the
+owner passes what was read on to all open stretches, so nested and simultaneous ones stay right.
 
 Where the watermark cannot be reset, it is still exact when it has risen; when it has not, the peak
 is only known to be at least the most that was seen.
