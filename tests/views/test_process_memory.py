@@ -169,8 +169,11 @@ def test_nested_memory_measurements_are_each_right():
             np.ones(100 * 2**17).sum()
             with measure() as inside:
                 np.ones(50 * 2**17).sum()
-        np.ones(200 * 2**17).sum()
+        with measure() as last:
+            np.ones(200 * 2**17).sum()
 
     assert inside.result.increment == pytest.approx(50, abs=3)
     assert run.profile.process_memory().increment == pytest.approx(100, abs=5)
-    assert around.result.increment == pytest.approx(200, abs=15)
+    assert last.result.increment == pytest.approx(200, abs=3)
+    # Not 200 above its own baseline: profiling left some memory behind by then.
+    assert around.result.peak == pytest.approx(last.result.peak, abs=3)
