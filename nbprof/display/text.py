@@ -6,7 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from nbprof.columns import ROOT, title_in
-from nbprof.protos.letters import letters
+from nbprof.protos.texts import to_utf8
 from nbprof.units import NOT_RECORDED, format_micros
 from nbprof.view_kinds import VIEWS
 
@@ -73,7 +73,7 @@ def _op_rows(view: "View") -> Iterator[str]:
     shapes = [column.name for column in view.columns if column.shows == "shapes"]
     for row in view.frame.to_dict("records"):
         # C pads by bytes, so names with wider letters get less.
-        name = row["name"] + " " * (NAME_WIDTH - len(letters(row["name"])))
+        name = row["name"] + " " * (NAME_WIDTH - len(to_utf8(row["name"])))
         yield name + ", ".join(_op_cell(column, row) for column in cells)
         for column_name in shapes if row["name"] != ROOT else ():
             yield from ("", *map(_shapes_line, row[column_name]), "")

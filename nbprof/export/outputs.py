@@ -8,7 +8,7 @@ from nbprof.export import pprof, tfprof_timeline
 from nbprof.export.single_runs import need_single_runs
 from nbprof.export.whole_file import whole_file
 from nbprof.options import Output
-from nbprof.protos.letters import letters
+from nbprof.protos.texts import to_utf8
 from nbprof.views.view import unwritten
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def write(view: "View") -> tuple[Path, ...]:
             pprof.write(profile, view, file)
         else:
             notes = tuple(note for note in view.notes if note not in unwritten(view.options))
-            file.write(letters(replace(view, notes=notes).text))
+            file.write(to_utf8(replace(view, notes=notes).text))
     return (path,)
 
 

@@ -1,1 +1,1 @@
-"""The values and words of protobuf files which `ingest` reads and `export` writes."""
+"""Protobuf values and field numbers that `ingest` reads and `export` writes."""

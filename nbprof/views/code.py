@@ -8,7 +8,7 @@ import pandas as pd
 
 from nbprof.arrays import NONE
 from nbprof.errors import NbprofError
-from nbprof.protos.letters import letters
+from nbprof.protos.texts import to_utf8
 from nbprof.views import tree
 from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import Members, add_up, measure, members_by, weighted
@@ -187,7 +187,7 @@ def _source_texts(rows: list[Path], frames: pd.DataFrame) -> list[str]:
 
 def label(file: str, line: int, function: str) -> str:
     """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
-    encoded = letters(function)
+    encoded = to_utf8(function)
     if len(encoded) > LONGEST_NAME:
         function = encoded[:CUT_NAME].decode(errors="replace") + "..."
     return f"{file.rpartition('/')[2]}:{line}:{function}"

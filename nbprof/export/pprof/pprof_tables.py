@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nbprof.export.protobuf import WORD, bytes_field, number_field, packed_field
-from nbprof.protos.letters import letters
+from nbprof.protos.texts import to_utf8
 
 Key = tuple[str, str, int]
 
@@ -77,7 +77,7 @@ class Tables:
         """Write the profile."""
         locations = (content for _, (_, content) in sorted(self._locations.items()))
         functions = (content for _, (_, content) in sorted(self._functions.items()))
-        texts = map(letters, self.texts)
+        texts = map(to_utf8, self.texts)
         repeated = {1: self.sample_types, 2: self._samples, 4: locations, 5: functions, 6: texts}
         fields = [
             bytes_field(number, content)

@@ -8,9 +8,8 @@ import numpy as np
 from nbprof.arrays import Ints
 from nbprof.export.saved_profile.exec_columns import save_execs
 from nbprof.export.saved_profile.node_stacks import save_stacks
-from nbprof.protos.letters import letters
 from nbprof.protos.saved_profile import Labels, NumberMap, SavedProfile, TupleMap
-from nbprof.protos.texts import Texts
+from nbprof.protos.texts import Texts, to_utf8
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -94,7 +93,7 @@ def _types(profile: "Profile", devices: list[str]) -> Labels:
     lists = [
         sorted({op_type, *types, *filter(None, (device,))}) for op_type, device, types in columns
     ]
-    return _labels([[*map(letters, texts)] for texts in lists])
+    return _labels([[*map(to_utf8, texts)] for texts in lists])
 
 
 def _attributes(profile: "Profile") -> Labels:
@@ -107,7 +106,7 @@ def _attributes(profile: "Profile") -> Labels:
 
 def _attribute(text: str) -> bytes:
     """Write the map entry of a data format, which has a few letters: all sizes take one byte."""
-    written = letters(text)[:100]
+    written = to_utf8(text)[:100]
     value = b"\x12" + bytes([len(written)]) + written
     return b"\x0a" + bytes([len(DATA_FORMAT)]) + DATA_FORMAT + b"\x12" + bytes([len(value)]) + value
 

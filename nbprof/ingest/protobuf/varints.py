@@ -1,4 +1,4 @@
-"""Numbers as protobuf spells them: seven bits a byte, the low ones first."""
+"""Read varints, protobuf's integers: seven bits a byte, the low ones first."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,31 +6,27 @@ import numpy.typing as npt
 from nbprof.arrays import Ints, Words
 
 EACH_LOW_BIT = np.uint64(0x0101_0101_0101_0101)
+"""The lowest bit of each byte of a word."""
 EACH_HIGH_BIT = np.uint64(0x8080_8080_8080_8080)
-ONE_BYTE = np.uint64(8)
+"""The highest bit of each byte of a word, set where a varint goes on."""
 LONGEST = 10
 """Maximum length of a varint in bytes."""
+ONE_BYTE = np.uint64(8)
+"""Bits in a byte, for shifting words."""
 
 SQUEEZE = (
     (np.uint64(0x007F_007F_007F_007F), np.uint64(0x7F00_7F00_7F00_7F00), np.uint64(1)),
     (np.uint64(0x0000_3FFF_0000_3FFF), np.uint64(0x3FFF_0000_3FFF_0000), np.uint64(2)),
     (np.uint64(0x0000_0000_0FFF_FFFF), np.uint64(0x0FFF_FFFF_0000_0000), np.uint64(4)),
 )
-"""How to close the gaps which the high bits of a varint leave: 8 groups of 7 bits to 4 of 14, …"""
-
-
-def spell_varint(number: int) -> bytes:
-    """Spell a number, a negative one as protobuf does, in ten bytes."""
-    number &= 0xFFFF_FFFF_FFFF_FFFF
-    spelled = bytearray()
-    while number > 0x7F:
-        spelled.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(spelled) + bytes([number])
+"""Steps that close the gaps left by a varint's high bits: 8 groups of 7 bits to 4 of 14, …"""
 
 
 def varints(word: Words) -> tuple[Words, Words]:
-    """Read the varint at the low end of each word, and its width: 8 bytes when it has no end."""
+    """Read the varint at the low end of each word.
+
+    Returns its value and its width in bytes, 8 where it does not end within the word.
+    """
     if not (word & np.uint64(0x80)).any():
         return word & np.uint64(0x7F), np.ones(len(word), np.uint64)
     ends = ~word & EACH_HIGH_BIT
@@ -41,14 +37,14 @@ def varints(word: Words) -> tuple[Words, Words]:
     for low, high, gap in SQUEEZE:
         value = (value & low) | ((value & high) >> gap)
         if widest >> (16 * int(gap)) == 0:
-            break  # no number has bytes that would have to move on
+            break  # no varint is wide enough for the next step to move anything
     return value, width
 
 
 def read_numbers(words: Words, position: Ints) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
-    """Read fields that should be varints: tag, value, and where each ends.
+    """Read a varint field at each position: its tag, its value and where it ends.
 
-    The tag of a damaged one is 0. From each position REACH bytes must exist.
+    The tag of a varint that does not end is 0. From each position REACH bytes must exist.
     """
     word = words[position]
     tag = word.astype(np.uint8)
@@ -58,9 +54,9 @@ def read_numbers(words: Words, position: Ints) -> tuple[npt.NDArray[np.uint8], W
 
 
 def finish_long_varints(words: Words, position: Ints, value: Words, width: Words) -> Ints:
-    """Add what lies beyond the word of a field, which holds the tag and 7 bytes of a varint.
+    """Complete, in place, the varints longer than the 7 bytes that share a word with their tag.
 
-    Gives the rows of numbers that do not end after ten bytes.
+    Returns the rows whose varint does not end after ten bytes.
     """
     long = np.flatnonzero(width == 8) if width.max(initial=0) == 8 else np.zeros(0, np.int64)
     if not len(long):
@@ -72,11 +68,14 @@ def finish_long_varints(words: Words, position: Ints, value: Words, width: Words
 
 
 def first_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number; give it and the place after it."""
+    """Read one varint; return its value and the position after it.
+
+    Raises IndexError where the data ends first, ValueError where the varint is too long.
+    """
     value = 0
     for place in range(LONGEST):
         byte = data[at + place]
         value |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
             return value, at + place + 1
-    raise ValueError("no number")
+    raise ValueError(f"a varint of more than {LONGEST} bytes")

@@ -14,7 +14,7 @@ from nbprof.arrays import Ints, Mask, Words
 from nbprof.ingest.protobuf.growable import Column
 from nbprof.ingest.protobuf.long_messages import Long
 from nbprof.ingest.protobuf.message_chains import INSIDE
-from nbprof.ingest.protobuf.varints import ONE_BYTE, read_numbers, spell_varint, varints
+from nbprof.ingest.protobuf.varints import ONE_BYTE, read_numbers, varints
 from nbprof.ingest.protobuf.wire import BEHIND, FIXED64, LENGTH, REACH, VARINT, Buffer, Spans, scan
 from nbprof.ingest.xspace.id_tables import Ids, Metadata, Strings
 from nbprof.ingest.xspace.rare_stats import events_with
@@ -29,6 +29,7 @@ from nbprof.ingest.xspace.stat_picker import (
 )
 from nbprof.ingest.xspace.wanted import NEVER, PERHAPS, Wanted
 from nbprof.progress import Done
+from nbprof.protos.varint_writer import write_varint
 
 EVENT_METADATA_ID = 1 << 3 | VARINT
 EVENT_OFFSET_PS = 2 << 3 | VARINT
@@ -186,7 +187,7 @@ class EventReader:
         self._names, numbers = np.unique(stat_metadata.name, return_inverse=True)
         self._number = numbers.astype(np.min_scalar_type(len(self._names)))
         """Which of the names each stat has: narrow, since numpy sorts 16 bits by counting."""
-        self._patterns = {bytes([STAT_METADATA_ID]) + spell_varint(number) for number in telling}
+        self._patterns = {bytes([STAT_METADATA_ID]) + write_varint(number) for number in telling}
         self._picker = StatPicker(stat_metadata, self._of_kinds)
 
     def read(self, lines: Long, line_plane: Ids, done: Done) -> Events:
