@@ -1,1 +1,1 @@
-"""Read protobuf bytes of any message into numpy columns."""
+"""Read the bytes of any protobuf message into numpy columns."""

@@ -1,4 +1,4 @@
-"""Columns that are filled piece by piece, and the memory of arrays."""
+"""Columns that are filled piece by piece, and how the allocator treats them."""
 
 from typing import Any
 
@@ -6,45 +6,45 @@ import numpy as np
 import numpy.typing as npt
 
 
-class Column:
+class GrowableColumn:
     """A column of unknown length.
 
-    Room is asked for at once: what is not written to takes no memory, while many pieces that are
-    joined in the end are held twice and leave holes.
+    It reserves its room at once: pages never written to take no memory, whereas joining many
+    pieces at the end would hold them twice and fragment the heap.
     """
 
     def __init__(self, dtype: npt.DTypeLike, room: int) -> None:
-        self._room: npt.NDArray[Any] = np.empty(room, dtype)
+        self._reserved: npt.NDArray[Any] = np.empty(room, dtype)
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     def append(self, piece: npt.NDArray[Any]) -> None:
-        """Write the next piece behind the others."""
+        """Add the next piece."""
         end = self._count + len(piece)
-        if end > len(self._room):
-            grown = np.empty(max(end, 2 * len(self._room)), self._room.dtype)
-            grown[: self._count] = self._room[: self._count]
-            self._room = grown
-        self._room[self._count : end] = piece
+        if end > len(self._reserved):
+            grown = np.empty(max(end, 2 * len(self._reserved)), self._reserved.dtype)
+            grown[: self._count] = self._reserved[: self._count]
+            self._reserved = grown
+        self._reserved[self._count : end] = piece
         self._count = end
 
     @property
     def array(self) -> npt.NDArray[Any]:
-        """All that was written."""
-        return self._room[: self._count]
+        """Everything appended so far."""
+        return self._reserved[: self._count]
 
 
 LARGE = 8 << 20
-"""Few arrays of a part of a trace have more bytes."""
+"""Size in bytes that few arrays exceed while a part of a trace is read."""
 
 
-def use_memory_again() -> None:
-    """Let arrays have the memory of those before them.
+def reuse_freed_memory() -> None:
+    """Make glibc keep the memory of freed arrays for the next ones.
 
-    glibc returns the memory of a freed array of more than 128 KiB to the system, which hands it out
-    again page by page, until it has seen a larger one freed: from then on it keeps what is smaller.
-    So it is shown one, which is never touched and takes no memory. Other libraries do not mind.
+    glibc returns freed blocks of more than 128 KiB to the system, and getting them back page by
+    page is slow. Once it has seen a larger block freed, it keeps all smaller ones. So allocate and
+    free a large array; it is never written to, so it takes no memory. Other allocators don't care.
     """
     np.empty(LARGE, np.uint8)

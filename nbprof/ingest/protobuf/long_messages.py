@@ -1,10 +1,10 @@
 """Read protobuf messages that hold very many messages of one kind.
 
-A line of a trace holds all its events, and where one begins is known only once the one before it
-has been read: `wire.scan` finds nothing to do side by side. `scan_long` cuts such messages into
-lanes at places which look like the start of an event, and scans the lanes. No guess is trusted:
-only when every lane ends exactly where the next one begins are all cuts of a message true
-boundaries, by induction from the first; otherwise that message is read again uncut.
+A line of a trace holds all its events, and each begins where the one before it ends, so
+`wire.scan` has nothing to do in parallel. `scan_long` cuts such messages into lanes at places that
+look like the start of an event, and scans the lanes. It trusts no guess: only if every lane ends
+exactly where the next one begins are all cuts of a message true boundaries, by induction from the
+first. Otherwise it reads that message again uncut.
 """
 
 from collections.abc import Iterator
@@ -19,41 +19,41 @@ from nbprof.ingest.protobuf.varints import ONE_BYTE, varints
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Fields, Spans, scan, try_scan
 
 LANE = 8192
-"""About so many bytes of a long message make a lane."""
+"""Approximate length of a lane in bytes."""
 
 WINDOW = 256
-"""In so many bytes the start of a lane is looked for."""
+"""Bytes searched for the start of a lane."""
 
 BLOCK = 4096
-"""So many lanes are read side by side: fewer than other messages, for each has a hundred fields."""
+"""Lanes read in parallel: fewer than `wire.BLOCK`, as each has about a hundred fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """What the many messages in a long message look like."""
+    """What the inner messages of a long message look like."""
 
     tag: int
     """Their tag in the long message."""
     second: tuple[int, ...]
-    """Which tags their second field has."""
+    """The possible tags of their second field."""
     first: int = 1 << 3 | VARINT
-    """Which tag their first field has: of a varint, or of a text or message."""
+    """The tag of their first field: of a varint, or of a text or message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Long:
-    """What long messages hold."""
+    """The contents of long messages."""
 
     inner: Spans
-    """The inner messages, in file order; rows are those of long messages."""
+    """The inner messages, in file order; a row is a long message."""
     first: npt.NDArray[np.uint32]
     """The first bytes of each inner message."""
     others: Fields
-    """The other fields, as `scan` reads them."""
+    """All other fields, as `scan` reads them."""
 
 
 def scan_long(buffer: Buffer, messages: Spans, inner: Inner) -> Long:
-    """Find the inner messages of all the messages, and read the other fields."""
+    """Find the inner messages of long messages, and read all other fields."""
     cut = messages.size > 2 * LANE
     lanes = _cut_lanes(buffer, messages, cut, inner)
     found = [_scan_lanes(buffer, block, inner) for block in _blocks(lanes)]
@@ -63,7 +63,7 @@ def scan_long(buffer: Buffer, messages: Spans, inner: Inner) -> Long:
         lanes = _cut_lanes(buffer, messages, cut, inner)
         found = [_scan_lanes(buffer, block, inner) for block in _blocks(lanes)]
         if any(len(damaged) for _, damaged in found):
-            scan(buffer, lanes)  # raises the error of the first
+            scan(buffer, lanes)  # raises the first error
     parts = [part for part, _ in found]
     return Long(
         Spans.join([part.inner for part in parts]),
@@ -73,13 +73,13 @@ def scan_long(buffer: Buffer, messages: Spans, inner: Inner) -> Long:
 
 
 def _blocks(lanes: Spans) -> Iterator[Spans]:
-    """Cut a table into blocks; no lanes make one empty block, so there is something to join."""
+    """Yield the lanes in blocks; no lanes still make one (empty) block to join."""
     for first in range(0, max(len(lanes), 1), BLOCK):
         yield lanes[first : first + BLOCK]
 
 
 def _scan_lanes(buffer: Buffer, lanes: Spans, inner: Inner) -> tuple[Long, Ints]:
-    """Read a block of lanes; give also the rows of long messages that seem damaged."""
+    """Read a block of lanes; also return the rows of long messages that seem damaged."""
     message, begin = lanes.row.astype(np.int64), lanes.begin.astype(np.int64)
     end = begin + lanes.size.astype(np.int64)
     stopped = np.empty_like(begin)
@@ -102,7 +102,7 @@ def _scan_lanes(buffer: Buffer, lanes: Spans, inner: Inner) -> tuple[Long, Ints]
 
 
 def _cut_lanes(buffer: Buffer, messages: Spans, cut: Mask, inner: Inner) -> Spans:
-    """Cut those messages that may be cut wherever a start is found; the others are one lane."""
+    """Cut the marked messages wherever a start is found; each other message is one lane."""
     begin = messages.begin.astype(np.int64)
     end = begin + messages.size.astype(np.int64)
     cuts = np.where(cut, (end - begin) // LANE, 0)
@@ -121,7 +121,7 @@ def _cut_lanes(buffer: Buffer, messages: Spans, cut: Mask, inner: Inner) -> Span
 
 
 def _guess_starts(buffer: Buffer, near: Ints, end: Ints, inner: Inner) -> Ints:
-    """Find the first likely start in the window from each position on, -1 where there is none."""
+    """Return the first likely start in the window from each position on, or -1."""
     start = np.full(len(near), -1, np.int64)
     for first in range(0, len(near), BLOCK):
         block = slice(first, first + BLOCK)
@@ -130,12 +130,12 @@ def _guess_starts(buffer: Buffer, near: Ints, end: Ints, inner: Inner) -> Ints:
         position = near[block][lane] + offset
         likely = _looks_like_start(buffer, position, end[block][lane], inner)
         lane, position = lane[likely], position[likely]
-        start[block][lane[::-1]] = position[::-1]  # the first of each lane is written last
+        start[block][lane[::-1]] = position[::-1]  # the first one in each lane is written last
     return start
 
 
 def _looks_like_start(buffer: Buffer, position: Ints, end: Ints, inner: Inner) -> Mask:
-    """Tell whether an inner message of the usual look begins here and another one where it ends."""
+    """Return whether a typical inner message begins here and another one follows it."""
     last = len(buffer.words) - 1
     length, width = varints(buffer.words[position] >> ONE_BYTE)
     inside = np.minimum(position + 1 + width.view(np.int64), last)

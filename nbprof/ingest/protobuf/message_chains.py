@@ -1,6 +1,6 @@
-"""Follow messages of one tag that stand one behind the other: events in a line, stats in an event.
+"""Follow runs of messages of one tag: events in a line, stats in an event.
 
-`wire.scan` reads fields of any sort; most of a trace is of one sort only, and to step from one
+`wire.scan` reads fields of any kind. Most of a trace is runs of one kind, and stepping from one
 message of a known tag to the next takes a third of the work.
 """
 
@@ -14,33 +14,35 @@ from nbprof.ingest.protobuf.varints import ONE_BYTE
 from nbprof.ingest.protobuf.wire import NO_ROWS, REACH, Buffer
 
 FEW = 12
-"""So few chains are followed faster one by one than side by side."""
+"""Number of chains up to which `wire.scan` is faster than following them in parallel."""
 
 INSIDE = 4
-"""So many bytes of a message, and more, are in the word from its tag on."""
+"""Bytes of a message that are sure to be in the word that starts with its tag."""
 
 TWO_BYTES = np.uint64(16)
+"""Bits in two bytes, for shifting words."""
 
 
 class Turn(NamedTuple):
     """The next message of each chain that has one."""
 
     row: Ints
-    """Whose: a number of a chain."""
+    """The chain it belongs to."""
     begin: Ints
     size: Ints
     first: Words
-    """Its first bytes, INSIDE of them or more."""
+    """Its first bytes, at least INSIDE of them."""
 
 
 NO_TURN = Turn(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS.view(np.uint64))
+"""A turn in which no chain has a message."""
 
 
 def turns(buffer: Buffer, begin: Ints, end: Ints, tag: int, stopped: Ints) -> Iterator[Turn]:
-    """Follow each chain from its beginning as long as messages of that tag come, to its end.
+    """Follow each chain from `begin` to `end`, as long as messages of that tag come.
 
-    Yields the first message of every chain, the second of all that have one, and so on. In the end
-    `stopped` says where each chain ended: at its end, or before something else.
+    Yields the first message of every chain, then the second of all that have one, and so on.
+    Writes into `stopped` where each chain stopped: at its end, or before any other field.
     """
     stopped[:] = begin
     limit = np.minimum(end, len(buffer.data) - REACH)
@@ -67,9 +69,9 @@ def turns(buffer: Buffer, begin: Ints, end: Ints, tag: int, stopped: Ints) -> It
 
 
 def _sizes(buffer: Buffer, word: Words, position: Ints) -> tuple[Ints, Words, Ints]:
-    """Read lengths of one or two bytes; give them, what is behind them, and where that is.
+    """Read lengths of one or two bytes; return them, the bytes after them, and where those begin.
 
-    Longer lengths are made too large for any message, for `wire.scan` to read.
+    A longer length becomes larger than any message, which leaves the message to `wire.scan`.
     """
     size = ((word >> ONE_BYTE) & np.uint64(0xFF)).view(np.int64)
     first = word >> TWO_BYTES

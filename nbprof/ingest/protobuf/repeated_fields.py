@@ -1,27 +1,22 @@
-"""Read what protobuf repeats: packed numbers and messages in pieces; and work on rows and spans.
-
-What `wire.scan` gives are rows and spans; the readers of tfprof's files sum up, copy and expand
-them with the functions below.
-"""
+"""Read repeated numbers and messages that come in pieces, and work on rows of `scan`."""
 
 import numpy as np
 
 from nbprof.arrays import Ints, Letters, Words, each_position
 from nbprof.ingest.protobuf.varints import varints
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Fields, Spans, scan
-
-LONGEST_VARINT = 10
+from nbprof.protos.varints import LONGEST
 
 
 def tag(number: int, wire_type: int = LENGTH) -> int:
-    """Give the tag of a field: of a text or message unless told otherwise."""
+    """Return the tag of a field, by default of a text or message."""
     return number << 3 | wire_type
 
 
 def scan_merged(buffer: Buffer, pieces: Spans) -> Fields:
-    """Read messages that may come in pieces; the rows of the fields are those of the level above.
+    """Read messages that may come in pieces; rows of fields are messages one level up.
 
-    A message field that is there twice makes one message of all its fields, in file order.
+    protobuf merges a message field that occurs twice into one message, fields in file order.
     """
     fields = scan(buffer, pieces)
     above = owners(pieces)
@@ -31,7 +26,7 @@ def scan_merged(buffer: Buffer, pieces: Spans) -> Fields:
 
 
 def numbers(buffer: Buffer, fields: Fields, number: int) -> tuple[Ints, Ints]:
-    """Read a field of repeated integers: the message of each, and the integer.
+    """Read a field of repeated integers; return the message of each, and the integer.
 
     They are packed into one field, or one field each as in older files.
     """
@@ -60,7 +55,7 @@ def _numbers_of_both_kinds(buffer: Buffer, fields: Fields) -> tuple[Ints, Ints]:
 
 
 def unpack(buffer: Buffer, packed: Spans) -> tuple[Ints, Ints]:
-    """Read packed varints: the row of each, and its value."""
+    """Read packed varints; return the row of each, and its value."""
     where = each_position(packed.begin, packed.size)
     letters = buffer.bytes[where]
     ends = np.flatnonzero(letters < 0x80)
@@ -70,11 +65,11 @@ def unpack(buffer: Buffer, packed: Spans) -> tuple[Ints, Ints]:
     open_ends = open_ends[letters[borders[open_ends] - 1] >= 0x80]
     for open_end in open_ends[:1]:
         end = int(packed.begin[open_end]) + int(packed.size[open_end])
-        raise buffer.damage(end, "the rest of a number was expected, not an end")
+        raise buffer.damage(end, "a number is cut off")
     width = ends + 1 - starts
-    if width.max(initial=0) > LONGEST_VARINT:
+    if width.max(initial=0) > LONGEST:
         at = int(where[starts[np.argmax(width)]])
-        raise buffer.damage(at, f"a number of at most {LONGEST_VARINT} bytes was expected")
+        raise buffer.damage(at, f"a number has more than {LONGEST} bytes")
     row = np.searchsorted(borders, starts, side="right")
     return owners(packed)[row], _varints_at(letters, starts).view(np.int64)
 
@@ -91,21 +86,21 @@ def _varints_at(letters: Letters, starts: Ints) -> Words:
 
 
 def owners(spans: Spans) -> Ints:
-    """Give the message of the level above to which each belongs."""
+    """Return the message one level up that each belongs to."""
     return spans.row.astype(np.int64)
 
 
 def int32(values: Ints) -> Ints:
-    """Keep of each number what a field of 32 bits keeps of it."""
+    """Truncate each number to 32 bits, as a field of that width does."""
     return values.astype(np.int32).astype(np.int64)
 
 
 def sums(row: Ints, values: Ints, count: int) -> Ints:
-    """Add up the values of each of `count` rows, which ascend; as C does beyond int64."""
+    """Return the sum for each of `count` rows; `row` ascends, and overflow wraps as in C."""
     until = np.append(0, np.cumsum(values))
     return np.diff(until[np.searchsorted(row, np.arange(count + 1))])
 
 
 def last_of_runs(row: Ints) -> Ints:
-    """Give the index of the last of each run of equal values."""
+    """Return the index of the last entry of each run of equal values."""
     return np.flatnonzero(np.append(row[1:] != row[:-1], True))[: len(row)]

@@ -1,18 +1,18 @@
-"""Read protobuf messages of one kind side by side, into numpy columns.
+"""Read many protobuf messages of one kind in parallel, into numpy columns.
 
-A protobuf message can only be read from its front: where a field begins is known once the field
-before it has been read. One message is therefore a loop; but ten thousand messages are ten thousand
-loops, and numpy can take the same turn of all of them at once. `scan` does so: given where messages
-begin and end, it returns the table of their fields. The reader of a format goes down its tree of
-messages level by level and never holds an object per message.
+A protobuf message has to be read front to back: a field begins where the one before it ends. One
+message is a loop; ten thousand messages are ten thousand loops, and numpy can run the same
+iteration of all of them at once. `scan` does that: it takes where messages begin and end and
+returns the table of their fields. A format's reader descends its message tree level by level and
+never holds an object per message.
 
-`Buffer.fields` is the same reader in plain Python. It finishes what the vectors leave over (the
-last few messages, the last few bytes of the file, and damage), it alone words the errors, and the
-tests hold the vectors against it.
+`Buffer.fields` is the same reader in plain Python. It handles what the vectors leave over (the
+last few messages, the last few bytes of the file, damage), raises all the errors, and serves the
+tests as the reference for the vectors.
 
 Positions are bytes from the start of the file. A tag is a field's number times 8 plus its wire
-type; a field of another wire type than expected is thus an unknown field, as it is in protobuf.
-Groups (wire types 3 and 4), long withdrawn from protobuf, count as damage.
+type, so a field with an unexpected wire type is an unknown field, as in protobuf. Groups (wire
+types 3 and 4) were withdrawn from protobuf long ago and count as damage.
 """
 
 from array import array
@@ -27,37 +27,39 @@ from nbprof.errors import NbprofError
 from nbprof.ingest.protobuf.varints import ONE_BYTE, finish_long_varints, varints
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+"""Wire types; LENGTH is that of texts, messages and packed numbers."""
 
 LARGEST_TAG = 0x7F
-"""Fields whose tag takes more than a byte (number 16 and up) are skipped: none is wanted."""
+"""Largest tag of one byte; fields with a longer one (number 16 and up) are skipped unread."""
 
 BLOCK = 1 << 14
-"""So many messages are read side by side: their temporaries fit the processor's cache."""
+"""Messages read in parallel, few enough for their temporaries to fit the processor's cache."""
 
 FEW = 48
-"""So few messages are read faster one by one than side by side."""
+"""Number of messages up to which plain Python is faster than vectors."""
 
 REACH = 17
-"""So many bytes from the start of a field must exist for the vectors to look at it."""
+"""Bytes that must exist from the start of a field on for vectors to read it."""
 
 HEAD = 20
-"""So many bytes has a field before its content, at most: two varints."""
+"""Maximum length of a field header in bytes: two varints."""
 
 HIGH_AND_TYPE = 0x87
-"""The bits of a tag's first byte that say whether it has another, and the wire type."""
+"""Bits of a tag's first byte that hold the wire type and whether another byte follows."""
 
 BEHIND = 3 * REACH
-"""So many bytes behind a part of a file are read with it, for the vectors to look at its end."""
+"""Bytes read past the end of a part of a file, so that vectors can read its last fields."""
 
 NO_ROWS = np.zeros(0, np.int64)
+"""An empty column of rows or positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Where messages are, in file order."""
+    """The places of messages, in file order."""
 
     row: Positions
-    """Which message of the level above each belongs to."""
+    """The message one level up that each belongs to."""
     begin: Positions
     size: Positions
 
@@ -68,7 +70,7 @@ class Spans:
         return Spans(self.row[index], self.begin[index], self.size[index])
 
     def narrow(self, largest: int) -> "Spans":
-        """Halve the memory where no number exceeds 32 bits."""
+        """Halve the memory if 32 bits can hold `largest`."""
         width = np.uint32 if largest < 2**32 else np.int64
         return Spans(self.row.astype(width), self.begin.astype(width), self.size.astype(width))
 
@@ -84,13 +86,13 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A table of fields. Those of one message are in order; messages are interleaved."""
+    """A table of fields: in order within each message, with messages interleaved."""
 
     row: Ints
-    """Which of the scanned messages the field belongs to."""
+    """The scanned message that the field belongs to."""
     tag: npt.NDArray[np.uint8]
     value: Words
-    """The varint, the bits of a fixed number, or the length of a text or message."""
+    """The varint, the bits of a fixed-width number, or the length of a text or message."""
     begin: Ints
     """Where the text or message begins; for a number, where the field ends."""
 
@@ -99,50 +101,50 @@ class Fields:
         return Fields(self.row[index], self.tag[index], self.value[index], self.begin[index])
 
     def known(self) -> "Fields":
-        """Leave out the fields whose tag takes more than a byte."""
+        """Drop the fields whose tag takes more than a byte."""
         known = self.tag <= LARGEST_TAG
         return self if known.all() else self.take(np.flatnonzero(known))
 
     def where(self, *tags: int) -> "Fields":
-        """Select the fields which have one of these tags."""
+        """Select the fields that have one of these tags."""
         mask = self.tag == tags[0]
         for tag in tags[1:]:
             mask |= self.tag == tag
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
     def in_file_order(self) -> "Fields":
-        """Bring the fields of each message together."""
-        # Narrow numbers, since numpy sorts 16 bits by counting and more bits by comparing.
+        """Sort by message, keeping the order within each."""
+        # Narrowed because numpy sorts 16-bit integers by counting and wider ones by comparing.
         width = np.min_scalar_type(self.row.max(initial=0))
         return self.take(np.argsort(self.row.astype(width), kind="stable"))
 
     def messages(self, tag: int) -> Spans:
-        """Give all messages of that tag, in file order."""
+        """Return all messages of that tag, in file order."""
         fields = self.where(tag).in_file_order()
         return Spans(fields.row, fields.begin, fields.value)
 
     def last(self, count: int, *tags: int) -> "Fields":
-        """Give each of `count` messages its last field of these tags; tag 0 if it has none."""
-        given = self.where(*tags)
+        """Return the last field of these tags in each of `count` messages, tag 0 if it has none."""
+        found = self.where(*tags)
         tag, value = np.zeros(count, np.uint8), np.zeros(count, np.uint64)
         begin = np.zeros(count, np.int64)
-        # Of several values assigned to one row numpy keeps the last, as protobuf does.
-        tag[given.row], value[given.row], begin[given.row] = given.tag, given.value, given.begin
+        # numpy keeps the last of several values assigned to one row, as protobuf does.
+        tag[found.row], value[found.row], begin[found.row] = found.tag, found.value, found.begin
         return Fields(np.arange(count), tag, value, begin)
 
     def numbers(self, tag: int, count: int) -> Ints:
-        """Give the last number of that tag in each of `count` messages, 0 if it has none."""
-        given = self.where(tag)
+        """Return the last number of that tag in each of `count` messages, 0 if it has none."""
+        found = self.where(tag)
         numbers = np.zeros(count, np.int64)
-        numbers[given.row] = given.value.view(np.int64)
+        numbers[found.row] = found.value.view(np.int64)
         return numbers
 
     def texts(self, tag: int, count: int, data: bytes) -> list[bytes]:
-        """Give the last text of that tag in each of `count` messages, empty if it has none."""
+        """Return the last text of that tag in each of `count` messages, empty if it has none."""
         return self.last(count, tag).payloads(data)
 
     def payloads(self, data: bytes) -> list[bytes]:
-        """Cut the texts or messages themselves out of the data."""
+        """Return the bytes of each text or message."""
         sizes = self.value.tolist()
         return [data[at : at + size] for at, size in zip(self.begin.tolist(), sizes, strict=True)]
 
@@ -158,24 +160,24 @@ class Fields:
 
 
 class Buffer:
-    """The bytes of a file: read field by field, or eight bytes at each of many positions."""
+    """The bytes of a file, read field by field or eight bytes at each of many positions."""
 
     in_memory = True
-    """False where bytes have to be held before they are looked at."""
+    """Whether all bytes are present; if not, `hold` must fetch them before they are read."""
 
     def __init__(self, data: bytes, source: str, kind: str = "XSpace trace") -> None:
         self.data = data
         self.source = source
         self.kind = kind
         self.place = 0, len(data)
-        """Where in its file it begins, and how long the file is."""
+        """Where in its file the buffer begins, and the size of the file, both in bytes."""
         self.bytes: npt.NDArray[np.uint8] = np.ndarray(len(data), np.uint8, data)
-        # Overlapping words, one from each byte on: a view, which costs nothing.
+        # Overlapping words, one starting at each byte: a view, so it takes no memory.
         words = max(len(data) - 7, 0)
         self.words: Words = np.ndarray(words, "<u8", data if words else None, strides=(1,))
 
     def words_at(self, position: Positions) -> Words:
-        """Give the eight bytes from each position on, zeros for those beyond the end."""
+        """Return the eight bytes from each position on, zeros beyond the end."""
         last = len(self.words) - 1
         if last < 0:
             rest = (self.data[at : at + 8] for at in position.tolist())
@@ -185,37 +187,37 @@ class Buffer:
         return words
 
     def close(self) -> None:
-        """Let go of the bytes."""
+        """Release the bytes."""
         del self.data, self.bytes, self.words
 
-    def hold(self, begin: int, end: int) -> int:  # noqa: ARG002 of other files not all are
-        """Have these bytes at hand; give up to where all are. Here all of the file are."""
+    def hold(self, begin: int, end: int) -> int:  # noqa: ARG002 used by LongFile
+        """Fetch these bytes; return the position up to which bytes are present."""
         return len(self.data)
 
     def part(self, begin: int, end: int) -> "tuple[Buffer, int]":
-        """Give a buffer in which these bytes are at hand, and where in the file it begins.
+        """Return a buffer that has these bytes, and where in the file it begins.
 
-        It holds until the next part is asked for.
+        The next call may overwrite it.
         """
         self.hold(begin, end)
         return self, 0
 
     def all(self) -> Spans:
-        """Give the whole file as one message."""
+        """Return the whole file as one message."""
         return Spans(np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, len(self.data)))
 
     def varint(self, position: int, end: int) -> tuple[int, int]:
-        """Read a varint that must end by `end`; return it and the position after it."""
+        """Read a varint that must end by `end`; return its value and the position after it."""
         value = 0
         for shift in range(0, 70, 7):
             if position >= end:
-                raise self.damage(position, "the rest of a number was expected, not an end")
+                raise self.damage(position, "a number is cut off")
             byte = self.data[position]
             position += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value & 0xFFFF_FFFF_FFFF_FFFF, position
-        raise self.damage(position, "the end of a number of 10 bytes was expected before")
+        raise self.damage(position, "a number has more than 10 bytes")
 
     def fields(self, position: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield tag, value and begin of each field of a message, as in `Fields`."""
@@ -225,7 +227,7 @@ class Buffer:
                 at_hand = self.hold(position, min(position + HEAD, end))
             tag, value, begin = data[position], end, position + 2
             if tag & HIGH_AND_TYPE == LENGTH and tag > LENGTH and begin < end:
-                value = data[position + 1]  # the length, of one or two bytes as a rule
+                value = data[position + 1]  # the length, usually of one or two bytes
                 if value > 0x7F and data[begin] < 0x80:
                     value += data[begin] - 1 << 7
                     begin += 1
@@ -239,12 +241,12 @@ class Buffer:
                 yield tag, value, begin
 
     def field(self, position: int, end: int) -> tuple[int, int, int, int]:
-        """Read one field, of any tag: tag, value, begin, and the position after it."""
+        """Read one field of any tag; return tag, value, begin and the position after it."""
         start = position
         tag, position = self.varint(position, end)
         wire_type = tag & 7
         if tag < 8 or wire_type not in (VARINT, FIXED64, LENGTH, FIXED32):
-            raise self.damage(start, f"a field was expected, not the tag {tag}")
+            raise self.damage(start, f"a field has the invalid tag {tag}")
         if wire_type in (VARINT, LENGTH):
             value, begin = self.varint(position, end)
             position = begin + value if wire_type == LENGTH else begin
@@ -255,12 +257,12 @@ class Buffer:
         if position > end:
             raise self.damage(
                 start,
-                f"a field of at most {end - start} bytes was expected, not of {position - start}",
+                f"a field claims {position - start} bytes where {end - start} are left",
             )
         return tag, value, begin, position
 
     def damage(self, position: int, problem: str) -> NbprofError:
-        """Make the error for a damaged file."""
+        """Return the error for damage at a position of this buffer."""
         begin, size = self.place
         return NbprofError(
             f"{self.source} is not a readable {self.kind}: "
@@ -269,19 +271,19 @@ class Buffer:
 
 
 def scan(buffer: Buffer, messages: Spans) -> Fields:
-    """Read the fields of all the messages; raise the error of a damaged one."""
+    """Read the fields of all the messages; raise the error of the first damaged one."""
     fields, damaged = try_scan(buffer, messages)
     for row in damaged[:1]:
         begin = int(messages.begin[row])
         for _ in buffer.fields(begin, begin + int(messages.size[row])):
-            pass  # up to the field that raises the error
+            pass  # until the damaged field raises
     return fields
 
 
 def try_scan(buffer: Buffer, messages: Spans) -> tuple[Fields, Ints]:
-    """Read as `scan` does, but give the rows of damaged messages instead of raising."""
+    """Read like `scan`, but return the rows of damaged messages instead of raising."""
     parts, damaged = [], []
-    # No messages make one empty block, so that there always is something to join.
+    # No messages still make one (empty) block, so that there is something to join.
     for first in range(0, max(len(messages), 1), BLOCK):
         begin = messages.begin[first : first + BLOCK].astype(np.int64)
         end = begin + messages.size[first : first + BLOCK].astype(np.int64)
@@ -293,7 +295,7 @@ def try_scan(buffer: Buffer, messages: Spans) -> tuple[Fields, Ints]:
 
 
 def _scan_block(buffer: Buffer, begin: Ints, end: Ints) -> tuple[Fields, Ints]:
-    """Take turns: the first field of every message, the second of all that have one, and so on."""
+    """Read the first field of every message, then the second of all that have one, and so on."""
     row = np.flatnonzero(begin < end)
     position, stop = begin[row], end[row]
     turns: list[Fields] = []
@@ -317,7 +319,10 @@ def _scan_block(buffer: Buffer, begin: Ints, end: Ints) -> tuple[Fields, Ints]:
 
 
 def _take_turn(buffer: Buffer, row: Ints, position: Ints, stop: Ints) -> tuple[Fields, Ints, Mask]:
-    """Read a field of each message: the field, where the next begins, and whom to read plainly."""
+    """Read the next field of each message.
+
+    Returns the fields, where the next ones begin, and which messages need the plain reader.
+    """
     last = len(buffer.data) - REACH
     near = np.minimum(position, last)
     word = buffer.words[near]
@@ -344,7 +349,7 @@ def _take_turn(buffer: Buffer, row: Ints, position: Ints, stop: Ints) -> tuple[F
 def _overwrite_fixed(
     buffer: Buffer, position: Ints, wire_type: Positions, value: Words, width: Words
 ) -> None:
-    """Replace what was read as a varint where the field is a number of fixed width."""
+    """Replace the value and width of fields that are fixed-width numbers, not varints."""
     fixed = np.flatnonzero(wire_type & 1)
     if len(fixed):
         number = buffer.words[position[fixed] + 1]
@@ -354,7 +359,7 @@ def _overwrite_fixed(
 
 
 def _scan_strays(buffer: Buffer, strays: list[tuple[Ints, Ints]], end: Ints) -> tuple[Fields, Ints]:
-    """Read the messages which the vectors left, each from where they left it."""
+    """Read the messages left over by the vectors, each from where they stopped."""
     rows, tags, values, begins = array("q"), array("B"), array("Q"), array("q")
     damaged = []
     for stray_rows, positions in strays:

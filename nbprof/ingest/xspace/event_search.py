@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import Ints, Mask, Positions
-from nbprof.ingest.protobuf.growable import Column
+from nbprof.ingest.protobuf.growable import GrowableColumn
 from nbprof.ingest.protobuf.long_messages import Long
 from nbprof.ingest.protobuf.wire import LARGEST_TAG, REACH, Buffer, Fields, Spans
 from nbprof.progress import Done
@@ -121,7 +121,7 @@ def _find_candidates(buffer: Buffer, lines: Spans, done: Done) -> _Candidates:
     end = begin + lines.size.astype(np.int64)
     width = np.uint32 if len(buffer.data) < 2**31 else np.int64
     room = len(buffer.data) // SHORT
-    begins, sizes, firsts = (Column(dtype, room) for dtype in (width, np.uint16, np.uint32))
+    begins, sizes, firsts = (GrowableColumn(dtype, room) for dtype in (width, np.uint16, np.uint32))
     stop = min(int(end.max(initial=0)), len(buffer.data) - REACH)
     for start in range(int(begin.min(initial=stop)), stop, CHUNK):
         count = min(CHUNK, stop - start)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import Ints, Mask, Words
-from nbprof.ingest.protobuf.growable import Column
+from nbprof.ingest.protobuf.growable import GrowableColumn
 from nbprof.ingest.protobuf.long_messages import Long
 from nbprof.ingest.protobuf.message_chains import INSIDE
 from nbprof.ingest.protobuf.varints import ONE_BYTE, read_numbers, varints
@@ -124,8 +124,8 @@ class _Kept:
     def __init__(self, total: int, room: int) -> None:
         self._total = total
         self._seen = 0
-        self._events = {name: Column(dtype, room) for name, dtype in OF_EVENTS.items()}
-        self._values: dict[int, dict[str, Column]] = {}
+        self._events = {name: GrowableColumn(dtype, room) for name, dtype in OF_EVENTS.items()}
+        self._values: dict[int, dict[str, GrowableColumn]] = {}
 
     def __len__(self) -> int:
         return len(self._events["line"])
@@ -138,7 +138,9 @@ class _Kept:
         for stat, values in block.values.items():
             if stat not in self._values:
                 room = len(values.event) * self._total // self._seen
-                self._values[stat] = {name: Column(kind, room) for name, kind in OF_VALUES.items()}
+                self._values[stat] = {
+                    name: GrowableColumn(kind, room) for name, kind in OF_VALUES.items()
+                }
             for name, column in self._values[stat].items():
                 column.append(getattr(values, name))
 

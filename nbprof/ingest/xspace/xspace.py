@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from nbprof.arrays import Ints, Words
 from nbprof.errors import NbprofError
-from nbprof.ingest.protobuf.growable import use_memory_again
+from nbprof.ingest.protobuf.growable import reuse_freed_memory
 from nbprof.ingest.protobuf.long_messages import Inner, scan_long
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Spans, scan
 from nbprof.ingest.xspace.event_search import find_events
@@ -130,7 +130,7 @@ def read_xspace(
 
 def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = no_matter) -> XSpace:
     """Read an XSpace, of which long lines need not be in memory."""
-    use_memory_again()
+    reuse_freed_memory()
     if not buffer.in_memory:
         _hold_outline(buffer)
     strings = Strings()

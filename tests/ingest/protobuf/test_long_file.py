@@ -1,4 +1,4 @@
-"""A trace that stays in its file is read as one in memory, part by part."""
+"""A trace read part by part from its file gives the same result as one in memory."""
 
 from contextlib import closing
 from random import Random
@@ -30,14 +30,14 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(events, "BLOCK", 8)
 
 
-def opened(tmp_path, data):
+def open_trace(tmp_path, data):
     path = tmp_path / "host.xplane.pb"
     path.write_bytes(data)
     return LongFile(path.open("rb", buffering=0), "host.xplane.pb")
 
 
 def read(trace, wanted=None):
-    """Tell all that was read, or why it was not."""
+    """Return everything that was read, or the error."""
     try:
         with closing(trace):
             read = xspace.read_space(trace, wanted)
@@ -54,22 +54,22 @@ def many(count, **more):
     return [event(f"op{i % 11}", i * 1000, i % 13, each, **more) for i, each in enumerate(stats)]
 
 
-def test_a_trace_is_the_same_in_its_file_and_in_memory(small_parts, tmp_path):
+def test_a_trace_is_read_alike_from_a_file_and_from_memory(small_parts, tmp_path):
     for whole in damaged_traces.wholes():
         for wanted in (None, WANTED):
             in_memory = read(Buffer(whole.data, "host.xplane.pb"), wanted)
-            assert read(opened(tmp_path, whole.data), wanted) == in_memory
+            assert read(open_trace(tmp_path, whole.data), wanted) == in_memory
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_damage_is_found_at_the_same_byte_in_a_file_and_in_memory(small_parts, tmp_path, seed):
+def test_damage_is_reported_alike_from_a_file_and_from_memory(small_parts, tmp_path, seed):
     chance = Random(seed)
     wholes = damaged_traces.wholes()[:2]
     outcomes = set()
     for place in range(60):
         data = damaged_traces.damaged(wholes[place % 2], chance) or b"\n"
         in_memory = read(Buffer(data, "host.xplane.pb"))
-        assert read(opened(tmp_path, data)) == in_memory
+        assert read(open_trace(tmp_path, data)) == in_memory
         outcomes.add(type(in_memory))
     assert outcomes == {str, tuple}
 
@@ -84,16 +84,16 @@ def test_long_names_and_unusual_events_are_read_from_a_file(small_parts, tmp_pat
     ]
     data = space(plane("/host:CPU", lines))
 
-    told = read(opened(tmp_path, data))
+    from_file = read(open_trace(tmp_path, data))
 
-    assert told == read(Buffer(data, "host.xplane.pb"))
-    assert told[3][:2] == [long, "aggregated"]
+    assert from_file == read(Buffer(data, "host.xplane.pb"))
+    assert from_file[3][:2] == [long, "aggregated"]
 
 
-def test_of_a_long_line_nothing_is_held_but_its_beginning(tmp_path):
+def test_only_the_beginning_of_a_long_line_is_kept_in_memory(tmp_path):
     data = space(plane("/host:CPU", [line(1, "python", 5, many(120_000))]))
 
-    with closing(opened(tmp_path, data)) as trace:
+    with closing(open_trace(tmp_path, data)) as trace:
         read = xspace.read_space(trace, None)
         held = np.count_nonzero(np.frombuffer(trace.data, np.uint8))
 
@@ -101,14 +101,14 @@ def test_of_a_long_line_nothing_is_held_but_its_beginning(tmp_path):
     assert held < len(data) / 50
 
 
-def test_a_file_that_becomes_shorter_is_refused_in_a_sentence(small_parts, tmp_path):
+def test_a_file_truncated_during_reading_is_refused_with_its_name(small_parts, tmp_path):
     data = space(plane("/host:CPU", [line(1, "python", 5, many(2_000))]))
-    trace = opened(tmp_path, data)
+    trace = open_trace(tmp_path, data)
 
     def cut(_count):
         (tmp_path / "host.xplane.pb").write_bytes(data[:-1000])
 
-    with closing(trace), pytest.raises(NbprofError, match=r"^host\.xplane\.pb cannot be read: it "):
+    with closing(trace), pytest.raises(NbprofError, match=r"^host\.xplane\.pb .* truncated"):
         xspace.read_space(trace, None, cut)
 
 
@@ -117,13 +117,13 @@ def test_a_long_trace_is_loaded_from_its_file_and_the_file_is_closed(tmp_path, m
     path = tmp_path / "host.xplane.pb"
     path.write_bytes(data)
     files = []
-    made = LongFile.__init__
+    original = LongFile.__init__
 
-    def watched(self, file, source):
+    def remember_file(self, file, source):
         files.append(file)
-        made(self, file, source)
+        original(self, file, source)
 
-    monkeypatch.setattr(LongFile, "__init__", watched)
+    monkeypatch.setattr(LongFile, "__init__", remember_file)
 
     profile = nbprof.load(path)
     assert len(files) == 1

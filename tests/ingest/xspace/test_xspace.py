@@ -547,17 +547,17 @@ def outcome(data):
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"\x0a", "at byte 1 of 1, the rest of a number was expected"),
-        (b"\x0a\x05abc", "at byte 0 of 5, a field of at most 5 bytes was expected, not of 7"),
-        (b"\x0a" + b"\xff" * 9 + b"\x01", "at byte 0 of 11, a field of at most 11 bytes"),
-        (b"\x08" + b"\xff" * 11, "at byte 11 of 12, the end of a number of 10 bytes"),
-        (b"\x0b\x01", "at byte 0 of 2, a field was expected, not the tag 11"),
-        (b"\x00\x01", "at byte 0 of 2, a field was expected, not the tag 0"),
-        (b"\x09\x01", "at byte 0 of 2, a field of at most 2 bytes was expected, not of 9"),
+        (b"\x0a", "at byte 1 of 1, a number is cut off"),
+        (b"\x0a\x05abc", "at byte 0 of 5, a field claims 7 bytes where 5 are left"),
+        (b"\x0a" + b"\xff" * 9 + b"\x01", "bytes where 11 are left"),
+        (b"\x08" + b"\xff" * 11, "at byte 11 of 12, a number has more than 10 bytes"),
+        (b"\x0b\x01", "at byte 0 of 2, a field has the invalid tag 11"),
+        (b"\x00\x01", "at byte 0 of 2, a field has the invalid tag 0"),
+        (b"\x09\x01", "at byte 0 of 2, a field claims 9 bytes where 2 are left"),
         (b"PK\x03\x04 a zip file", "at byte "),
     ],
 )
-def test_the_error_names_the_file_the_byte_and_what_was_expected(data, expected):
+def test_an_error_names_the_file_the_byte_and_the_problem(data, expected):
     with pytest.raises(NbprofError) as caught:
         read_xspace(data, "host.xplane.pb")
 
