@@ -3,9 +3,8 @@
 import numpy as np
 
 from nbprof.arrays import Ints, Letters, Words, each_position
-from nbprof.ingest.protobuf.varints import varints
+from nbprof.ingest.protobuf.varints import LONGEST, varints
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Fields, Spans, scan
-from nbprof.protos.varints import LONGEST
 
 
 def tag(number: int, wire_type: int = LENGTH) -> int:

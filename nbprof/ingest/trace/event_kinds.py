@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from nbprof.capture.capture import CALLING_THREAD
-from nbprof.ingest.xspace.wanted import NEVER, PERHAPS, Wanted
+from nbprof.ingest.xspace.selection import NEVER, PERHAPS, Wanted
 
 
 class Kind(IntEnum):

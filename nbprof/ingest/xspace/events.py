@@ -1,8 +1,8 @@
-"""The events of a trace and their stats, read block by block; only what is wanted is kept.
+"""Read events and their stats block by block, keeping only what is selected.
 
-An event is an id, an offset and a duration, each mostly there, and a chain of stats; a stat is an
-id and a value. What looks so is read at fixed places by vectors; whatever looks otherwise is read
-again by `wire.scan`, which reads fields of any order and words the errors.
+An event is an id, usually an offset and a duration, and a chain of stats; a stat is an id and a
+value. Vectors read events of that form at fixed places. `wire.scan`, which reads fields in any
+order and raises the errors, reads all others again.
 """
 
 from dataclasses import dataclass
@@ -11,95 +11,61 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import Ints, Mask, Words
-from nbprof.ingest.protobuf.growable import GrowableColumn
 from nbprof.ingest.protobuf.long_messages import Long
 from nbprof.ingest.protobuf.message_chains import INSIDE
 from nbprof.ingest.protobuf.varints import ONE_BYTE, read_numbers, varints
-from nbprof.ingest.protobuf.wire import BEHIND, FIXED64, LENGTH, REACH, VARINT, Buffer, Spans, scan
-from nbprof.ingest.xspace.id_tables import Ids, Metadata, Strings
-from nbprof.ingest.xspace.rare_stats import events_with
-from nbprof.ingest.xspace.stat_picker import (
-    ALL_KINDS,
-    BIT_OF_KIND,
+from nbprof.ingest.protobuf.wire import BEHIND, REACH, Buffer, Spans, scan
+from nbprof.ingest.xspace.event_columns import Events, KeptEvents, Values
+from nbprof.ingest.xspace.event_search import events_with
+from nbprof.ingest.xspace.id_tables import Ids, IdTables
+from nbprof.ingest.xspace.selection import BIT_OF_KIND, NEVER, PERHAPS, Selection
+from nbprof.ingest.xspace.stat_picker import SOME_BYTES, Picked, StatPicker
+from nbprof.ingest.xspace.xplane_fields import (
+    EVENT_DURATION_PS,
+    EVENT_METADATA_ID,
+    EVENT_OCCURRENCES,
+    EVENT_OFFSET_PS,
     EVENT_STAT,
-    SOME_BYTES,
-    STAT_METADATA_ID,
-    Picked,
-    StatPicker,
+    STAT_BYTES,
+    STAT_INT64,
+    STAT_REFERENCE,
+    STAT_TEXT,
+    STAT_UINT64,
+    STAT_VALUES,
 )
-from nbprof.ingest.xspace.wanted import NEVER, PERHAPS, Wanted
 from nbprof.progress import Done
-from nbprof.protos.varint_writer import write_varint
-
-EVENT_METADATA_ID = 1 << 3 | VARINT
-EVENT_OFFSET_PS = 2 << 3 | VARINT
-EVENT_DURATION_PS = 3 << 3 | VARINT
-EVENT_OCCURRENCES = 5 << 3 | VARINT
-
-STAT_DOUBLE = 2 << 3 | FIXED64
-STAT_UINT64 = 3 << 3 | VARINT
-STAT_INT64 = 4 << 3 | VARINT
-STAT_TEXT = 5 << 3 | LENGTH
-STAT_BYTES = 6 << 3 | LENGTH
-STAT_REFERENCE = 7 << 3 | VARINT
-STAT_VALUES = (STAT_DOUBLE, STAT_UINT64, STAT_INT64, STAT_TEXT, STAT_BYTES, STAT_REFERENCE)
 
 BLOCK = 1 << 15
-"""So many events are looked at side by side; a third of them is read, as a rule, and then their
-temporaries fit the processor's cache."""
+"""Events examined in parallel; about a third gets read, and then temporaries fit the cache."""
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
-    """The values of a stat, by event; texts are rows of the table of texts."""
-
-    event: Ids
-    tag: npt.NDArray[np.uint8]
-    """How the value was written; a text in place has become a reference."""
-    value: Words
-
-
-@dataclass(frozen=True, slots=True)
-class Events:
-    """The events kept, in file order."""
-
-    line: Ids
-    kind: npt.NDArray[np.int8]
-    name: Ids
-    display_name: Ids
-    offset_ps: Ints
-    duration_ps: Ints
-    values: dict[int, Values]
-    """The stats by their names, which are rows of the table of texts."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Looked:
-    """What the first bytes of events tell of them."""
+class _Identified:
+    """Events identified by their first bytes."""
 
     events: Spans
     plane: Ids
-    found: Ints
-    """Which event it is: a row of the metadata."""
-    width: npt.NDArray[np.uint8]
-    """How many bytes its id has."""
+    metadata: Ints
+    """Row of the event metadata."""
+    id_width: npt.NDArray[np.uint8]
+    """Length of the event's id in bytes."""
     odd: Mask
-    """Which events have to be read otherwise."""
+    """Whether the event needs `wire.scan`."""
 
-    def where(self, index: Ints) -> "_Looked":
+    def where(self, index: Ints) -> "_Identified":
         """Select by index."""
-        return _Looked(
+        return _Identified(
             self.events[index],
             self.plane[index],
-            self.found[index],
-            self.width[index],
+            self.metadata[index],
+            self.id_width[index],
             self.odd[index],
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Heads:
-    """What stands before the stats of an event."""
+    """What precedes the stats of events."""
 
     offset_ps: Ints
     duration_ps: Ints
@@ -107,205 +73,177 @@ class _Heads:
     """Where the stats begin."""
     end: Ints
     odd: Mask
-    """Which events have to be read otherwise."""
+    """Whether the event needs `wire.scan`."""
 
 
-OF_EVENTS = {
-    **{"line": np.int32, "kind": np.int8, "name": np.int32, "display_name": np.int32},
-    **{"offset_ps": np.int64, "duration_ps": np.int64},
-}
-OF_VALUES = {"event": np.int32, "tag": np.uint8, "value": np.uint64}
-"""The columns of Events and of Values."""
+@dataclass(frozen=True, slots=True)
+class _StatValues:
+    """The values of stats as they were written."""
 
-
-class _Kept:
-    """What was kept of the blocks so far; of a stat so much room is made as it seems to need."""
-
-    def __init__(self, total: int, room: int) -> None:
-        self._total = total
-        self._seen = 0
-        self._events = {name: GrowableColumn(dtype, room) for name, dtype in OF_EVENTS.items()}
-        self._values: dict[int, dict[str, GrowableColumn]] = {}
-
-    def __len__(self) -> int:
-        return len(self._events["line"])
-
-    def add(self, block: Events, seen: int) -> None:
-        """Put the next block behind the others; so many events were looked at for it."""
-        self._seen += seen
-        for name, column in self._events.items():
-            column.append(getattr(block, name))
-        for stat, values in block.values.items():
-            if stat not in self._values:
-                room = len(values.event) * self._total // self._seen
-                self._values[stat] = {
-                    name: GrowableColumn(kind, room) for name, kind in OF_VALUES.items()
-                }
-            for name, column in self._values[stat].items():
-                column.append(getattr(values, name))
-
-    def events(self) -> Events:
-        """Make one table of all."""
-        return Events(
-            **{name: column.array for name, column in self._events.items()},
-            values={
-                stat: Values(**{name: column.array for name, column in columns.items()})
-                for stat, columns in self._values.items()
-            },
-        )
+    tag: npt.NDArray[np.uint8]
+    """The tag of the value, 0 if the stat has none."""
+    value: Words
+    begin: Ints
+    """Where a text begins."""
 
 
 class EventReader:
     """Reads the events of all lines of a trace."""
 
-    def __init__(
-        self,
-        buffer: Buffer,
-        strings: Strings,
-        metadata: Metadata,
-        stat_metadata: Metadata,
-        plane_names: list[str],
-        wanted: Wanted | None,
-    ) -> None:
+    def __init__(self, buffer: Buffer, tables: IdTables, selection: Selection) -> None:
         self._buffer = buffer
-        self._strings = strings
-        self._metadata = metadata
-        self._stat_metadata = stat_metadata
-        self._all = wanted is None
-        self._kind = np.full(len(metadata.id), PERHAPS, np.int8)
-        self._of_kinds = np.full(len(stat_metadata.id), ALL_KINDS, np.uint32)
-        self._tells = np.zeros(len(stat_metadata.id), np.bool_)
-        if wanted is not None:
-            texts = strings.texts
-            names = zip(metadata.plane.tolist(), metadata.name, metadata.display_name, strict=True)
-            self._kind[:-1] = [
-                wanted.kind(plane_names[plane], texts[name], texts[shown])
-                for plane, name, shown in list(names)[:-1]
-            ]
-            stats = [texts[name] for name in stat_metadata.name]
-            self._tells[:] = [name in wanted.telling for name in stats]
-            self._of_kinds[:] = [wanted.bits.get(name, 0) for name in stats]
-        telling = stat_metadata.id[self._tells].tolist()
-        self._names, numbers = np.unique(stat_metadata.name, return_inverse=True)
-        self._number = numbers.astype(np.min_scalar_type(len(self._names)))
-        """Which of the names each stat has: narrow, since numpy sorts 16 bits by counting."""
-        self._patterns = {bytes([STAT_METADATA_ID]) + write_varint(number) for number in telling}
-        self._picker = StatPicker(stat_metadata, self._of_kinds)
+        self._strings = tables.strings
+        self._metadata = tables.events
+        self._stat_metadata = tables.stats
+        self._selection = selection
+        self._picker = StatPicker(tables.stats, selection.kinds_of_stat)
+        self._stat_names, numbers = np.unique(tables.stats.name, return_inverse=True)
+        # Narrowed because numpy sorts 16-bit integers by counting.
+        self._name_of_stat = numbers.astype(np.min_scalar_type(len(self._stat_names)))
 
     def read(self, lines: Long, line_plane: Ids, done: Done) -> Events:
-        """Read the events of lines."""
+        """Read the selected events of all lines."""
         events = lines.inner
-        room = len(events) if self._all else len(events) // 2
-        kept = _Kept(len(events), room)
+        room = len(events) if self._selection.everything else len(events) // 2
+        kept = KeptEvents(len(events), room)
         for start in range(0, max(len(events), 1), BLOCK):
             rows = slice(start, start + BLOCK)
             part, here = _cut(self._buffer, events[rows])
-            looked = self._look(here, lines.first[rows], line_plane)
-            kind = self._kind[looked.found]
-            matter = (kind != PERHAPS) & (kind != NEVER) | looked.odd | self._told(part, here)
-            block = self._read_block(part, looked.where(np.flatnonzero(matter)), len(kept))
+            identified = self._identify(here, lines.first[rows], line_plane)
+            kind = self._selection.kind[identified.metadata]
+            matters = (kind != PERHAPS) & (kind != NEVER) | identified.odd
+            matters |= self._may_have_telling_stat(part, here)
+            block = self._read_block(part, identified.where(np.flatnonzero(matters)), len(kept))
             kept.add(block, len(here))
             done(len(self._buffer.data) * len(here) // (2 * max(len(events), 1)))
         return kept.events()
 
-    def _told(self, part: Buffer, events: Spans) -> Mask:
-        """Mark the events that matter by a stat, whatever they are; most do not."""
-        if self._all:
+    def _may_have_telling_stat(self, part: Buffer, events: Spans) -> Mask:
+        if self._selection.everything:
             return np.ones(len(events), np.bool_)
-        return events_with(part, events, self._patterns, STAT_VALUES)
+        return events_with(part, events, self._selection.telling_heads, STAT_VALUES)
 
-    def _look(self, events: Spans, first: npt.NDArray[np.uint32], line_plane: Ids) -> _Looked:
-        """Tell by the first bytes of events what they are."""
+    def _identify(
+        self, events: Spans, first: npt.NDArray[np.uint32], line_plane: Ids
+    ) -> _Identified:
+        """Look up the metadata of events by their first bytes."""
         word = first.astype(np.uint64)
         ids, width = varints((word >> ONE_BYTE) & SOME_BYTES)
         plane = line_plane[events.row]
         usual = (word.astype(np.uint8) == EVENT_METADATA_ID) & (width < INSIDE)
         usual &= width < events.size.astype(np.uint64)
-        found = self._metadata.find(plane, ids.view(np.int64))
-        return _Looked(events, plane, found, width.astype(np.uint8), ~usual)
+        metadata = self._metadata.find(plane, ids.view(np.int64))
+        return _Identified(events, plane, metadata, width.astype(np.uint8), ~usual)
 
-    def _read_block(self, part: Buffer, looked: _Looked, before: int) -> Events:
-        events, plane, found = looked.events, looked.plane.astype(np.int64), looked.found
-        heads = _read_heads(part, looked)
-        line = events.row.astype(np.int32)
-        picked, stopped = self._picker.pick(part, self._kind[found], plane, heads.stats, heads.end)
-        odd = np.flatnonzero(heads.odd | (stopped != heads.end))
-        if len(odd):
-            ids, stats = _read_odd(part, events, odd, heads)
-            found[odd] = self._metadata.find(plane[odd], ids)
-            usual = np.flatnonzero(~np.isin(picked.row, odd))
-            picked = Picked.join([picked.where(usual), self._picker.pick_from(part, stats, plane)])
-        kind = self._kind[found]
-        matters = (kind != PERHAPS) | self._all
-        matters[picked.row[self._tells[picked.stat]]] = True
-        matters &= kind != NEVER
+    def _read_block(self, part: Buffer, identified: _Identified, before: int) -> Events:
+        """Read identified events; those kept are numbered from `before` on."""
+        plane = identified.plane.astype(np.int64)
+        heads = _read_heads(part, identified)
+        stats = self._pick_stats(part, identified, plane, heads)
+        kind = self._selection.kind[identified.metadata]
+        matters = self._which_matter(kind, stats)
         bit = np.where(matters, BIT_OF_KIND[kind], 0)
-        picked = picked.where(np.flatnonzero(self._of_kinds[picked.stat] & bit[picked.row]))
+        wanted = self._selection.kinds_of_stat[stats.stat] & bit[stats.row]
         kept = np.flatnonzero(matters)
-        place = np.empty(len(line), np.int32)
-        place[kept] = np.arange(before, before + len(kept))
-        found = found[kept]
+        number = np.empty(len(kind), np.int32)
+        number[kept] = np.arange(before, before + len(kept))
+        metadata = identified.metadata[kept]
         return Events(
-            line[kept],
-            kind[kept],
-            self._metadata.name[found],
-            self._metadata.display_name[found],
-            heads.offset_ps[kept],
-            heads.duration_ps[kept],
-            self._read_values(part, picked, place, plane),
+            line=identified.events.row[kept].astype(np.int32),
+            kind=kind[kept],
+            name=self._metadata.name[metadata],
+            display_name=self._metadata.display_name[metadata],
+            offset_ps=heads.offset_ps[kept],
+            duration_ps=heads.duration_ps[kept],
+            values=self._read_values(part, stats.where(np.flatnonzero(wanted)), number, plane),
         )
 
+    def _pick_stats(
+        self, part: Buffer, identified: _Identified, plane: Ints, heads: _Heads
+    ) -> Picked:
+        """Find the stats that may be wanted; correct the metadata and heads of odd events."""
+        kind = self._selection.kind[identified.metadata]
+        picked, stopped = self._picker.pick(part, kind, plane, heads.stats, heads.end)
+        odd = np.flatnonzero(heads.odd | (stopped != heads.end))
+        if not len(odd):
+            return picked
+        ids, stats = _read_odd(part, identified.events, odd, heads)
+        identified.metadata[odd] = self._metadata.find(plane[odd], ids)
+        usual = np.flatnonzero(~np.isin(picked.row, odd))
+        return Picked.join([picked.where(usual), self._picker.pick_from(part, stats, plane)])
+
+    def _which_matter(self, kind: npt.NDArray[np.int8], stats: Picked) -> Mask:
+        """Return which events to keep, by their kinds and stats."""
+        if self._selection.everything:
+            matters = np.ones(len(kind), np.bool_)
+        else:
+            matters = kind != PERHAPS
+            matters[stats.row[self._selection.tells[stats.stat]]] = True
+        matters &= kind != NEVER
+        return matters
+
     def _read_values(
-        self, part: Buffer, stats: Picked, place: Ids, plane: Ints
+        self, part: Buffer, stats: Picked, number: Ids, plane: Ints
     ) -> dict[int, Values]:
-        """Read the values of these stats, by name."""
-        tag, value, begin = _read_stat_values(part, stats)
-        referring = np.flatnonzero(tag == STAT_REFERENCE)
-        ids = value[referring].view(np.int64)
-        named = self._stat_metadata.find(plane[stats.row[referring]], ids)
-        value[referring] = self._stat_metadata.name[named]
-        written = np.flatnonzero((tag == STAT_TEXT) | (tag == STAT_BYTES))
-        if len(written):
-            data = part.data
-            spans = zip(begin[written].tolist(), value[written].tolist(), strict=True)
-            value[written] = self._strings.add_all([data[at : at + size] for at, size in spans])
-            tag[written] = STAT_REFERENCE
+        """Return the values of stats, by the row of the stat's name in the table of texts."""
+        values = _read_stat_values(part, stats)
+        self._resolve_references(values, stats, plane)
+        self._store_texts(part, values)
+        return self._by_name(values, stats, number)
+
+    def _resolve_references(self, values: _StatValues, stats: Picked, plane: Ints) -> None:
+        """Replace ids of texts by their rows in the table of texts."""
+        rows = np.flatnonzero(values.tag == STAT_REFERENCE)
+        ids = values.value[rows].view(np.int64)
+        found = self._stat_metadata.find(plane[stats.row[rows]], ids)
+        values.value[rows] = self._stat_metadata.name[found]
+
+    def _store_texts(self, part: Buffer, values: _StatValues) -> None:
+        """Move texts written in place to the table of texts, and make them references."""
+        rows = np.flatnonzero((values.tag == STAT_TEXT) | (values.tag == STAT_BYTES))
+        if not len(rows):
+            return
+        data = part.data
+        spans = zip(values.begin[rows].tolist(), values.value[rows].tolist(), strict=True)
+        values.value[rows] = self._strings.add_all([data[at : at + size] for at, size in spans])
+        values.tag[rows] = STAT_REFERENCE
+
+    def _by_name(self, values: _StatValues, stats: Picked, number: Ids) -> dict[int, Values]:
+        """Group values by the names of their stats, each group in the order of events."""
         order = np.argsort(stats.row.astype(np.uint16), kind="stable")
-        if not tag.all():
-            order = order[tag[order] != 0]
-        number = self._number[stats.stat[order]]
-        order = order[np.argsort(number, kind="stable")]
-        event, tag, value = place[stats.row[order]], tag[order], value[order]
-        count = np.bincount(number, minlength=len(self._names))
-        end = np.cumsum(count)
+        if not values.tag.all():
+            order = order[values.tag[order] != 0]
+        name = self._name_of_stat[stats.stat[order]]
+        order = order[np.argsort(name, kind="stable")]
+        event, tag, value = number[stats.row[order]], values.tag[order], values.value[order]
+        count = np.bincount(name, minlength=len(self._stat_names))
+        names = np.flatnonzero(count)
+        end = np.cumsum(count)[names]
+        groups = zip(names.tolist(), (end - count[names]).tolist(), end.tolist(), strict=True)
         return {
-            int(self._names[name]): Values(event[first:last], tag[first:last], value[first:last])
-            for name, first, last in zip(*_filled(count, end), strict=True)
+            int(self._stat_names[place]): Values(
+                event[first:last], tag[first:last], value[first:last]
+            )
+            for place, first, last in groups
         }
 
 
-def _filled(count: Ints, end: Ints) -> tuple[list[int], list[int], list[int]]:
-    """Give those groups that have any, and where they begin and end."""
-    some = np.flatnonzero(count)
-    return some.tolist(), (end - count)[some].tolist(), end[some].tolist()
-
-
 def _cut(buffer: Buffer, events: Spans) -> tuple[Buffer, Spans]:
-    """Cut the part out that these events are in; give it, and where in it they are."""
+    """Return the part of the file that has these events, and where they are in it."""
     if not len(events):
         return buffer, events
     part, begin = buffer.part(int(events.begin[0]), int(events.begin[-1]) + int(events.size[-1]))
     return part, Spans(events.row, events.begin - events.begin.dtype.type(begin), events.size)
 
 
-def _read_heads(buffer: Buffer, looked: _Looked) -> _Heads:
+def _read_heads(buffer: Buffer, identified: _Identified) -> _Heads:
     """Read offsets and durations, and find where the stats begin."""
-    begin = looked.events.begin.astype(np.int64)
-    end = begin + looked.events.size.astype(np.int64)
-    odd = looked.odd | (begin > len(buffer.data) - BEHIND)
+    begin = identified.events.begin.astype(np.int64)
+    end = begin + identified.events.size.astype(np.int64)
+    odd = identified.odd | (begin > len(buffer.data) - BEHIND)
     if odd.all():
         return _Heads(np.zeros_like(end), np.zeros_like(end), end, end, odd)
-    position = np.where(odd, 0, begin + 1 + looked.width)
+    position = np.where(odd, 0, begin + 1 + identified.id_width)
     offset, position = _read_if(buffer, position, EVENT_OFFSET_PS)
     duration, position = _read_if(buffer, position, EVENT_DURATION_PS)
     odd |= position > end
@@ -319,16 +257,16 @@ def _read_heads(buffer: Buffer, looked: _Looked) -> _Heads:
 
 
 def _read_if(buffer: Buffer, position: Ints, expected: int) -> tuple[Words, Ints]:
-    """Read a number where it has the expected tag, else 0; and give the place after it."""
+    """Read a number where it has the expected tag, else 0; return it and the position after it."""
     tag, value, after = read_numbers(buffer.words, position)
-    there = tag == expected
-    if there.all():
+    matches = tag == expected
+    if matches.all():
         return value, after
-    return np.where(there, value, np.uint64(0)), np.where(there, after, position)
+    return np.where(matches, value, np.uint64(0)), np.where(matches, after, position)
 
 
 def _read_odd(buffer: Buffer, events: Spans, odd: Ints, heads: _Heads) -> tuple[Ints, Spans]:
-    """Read the events that look otherwise: correct their heads, give their ids and their stats."""
+    """Read events of unusual form: correct their heads, return their ids and stats."""
     fields = scan(buffer, events[odd])
     count = len(odd)
     timing = fields.last(count, EVENT_OFFSET_PS, EVENT_OCCURRENCES)
@@ -339,16 +277,15 @@ def _read_odd(buffer: Buffer, events: Spans, odd: Ints, heads: _Heads) -> tuple[
     return ids, Spans(odd[stats.row], stats.begin, stats.size)
 
 
-def _read_stat_values(buffer: Buffer, stats: Picked) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
-    """Read tag, value and place of the values; tag 0 where there is none."""
+def _read_stat_values(buffer: Buffer, stats: Picked) -> _StatValues:
+    """Read the values of stats: integers by vectors, all others by `wire.scan`."""
     end = stats.begin + stats.size
     usual = (stats.after > 0) & (stats.after <= len(buffer.data) - REACH)
-    position = np.where(usual, stats.after, 0)
     count = len(stats.row)
     tag = np.zeros(count, np.uint8)
     value, begin = np.zeros(count, np.uint64), np.zeros(count, np.int64)
     if usual.any():
-        tag, value, begin = read_numbers(buffer.words, position)
+        tag, value, begin = read_numbers(buffer.words, np.where(usual, stats.after, 0))
         is_number = (tag == STAT_INT64) | (tag == STAT_UINT64) | (tag == STAT_REFERENCE)
         usual &= is_number & (begin == end)
     odd = np.flatnonzero(~usual)
@@ -356,4 +293,4 @@ def _read_stat_values(buffer: Buffer, stats: Picked) -> tuple[npt.NDArray[np.uin
         spans = Spans(odd, stats.begin[odd], stats.size[odd])
         values = scan(buffer, spans).last(len(odd), *STAT_VALUES)
         tag[odd], value[odd], begin[odd] = values.tag, values.value, values.begin
-    return tag, value, begin
+    return _StatValues(tag, value, begin)

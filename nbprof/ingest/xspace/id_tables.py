@@ -1,4 +1,4 @@
-"""The tables of a trace that its events refer to: texts, and what the ids of each plane mean."""
+"""The tables that events refer to: distinct texts, and what the ids of each plane mean."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,16 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import Ints, Positions
-from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Spans, scan
+from nbprof.ingest.protobuf.wire import Buffer, Fields, Spans, scan
+from nbprof.ingest.xspace.xplane_fields import (
+    ENTRY_KEY,
+    ENTRY_VALUE,
+    METADATA_DISPLAY_NAME,
+    METADATA_NAME,
+    PLANE_EVENT_METADATA,
+    PLANE_STAT_METADATA,
+)
 
 Ids = npt.NDArray[np.int32]
 
-ENTRY_KEY = 1 << 3 | VARINT
-ENTRY_VALUE = 2 << 3 | LENGTH
-METADATA_NAME = 2 << 3 | LENGTH
-METADATA_DISPLAY_NAME = 4 << 3 | LENGTH
-
 FEW_IDS = 1024
+"""Largest id for which a lookup table always pays."""
 
 
 class Strings:
@@ -28,33 +32,38 @@ class Strings:
         self.rows = {b"": 0}
 
     def add(self, text: bytes) -> int:
-        """Give the row of a text, a new one if it is new."""
+        """Return the row of a text, adding it if it is new."""
         row = self.rows.setdefault(text, len(self.texts))
         if row == len(self.texts):
             self.texts.append(text)
         return row
 
     def add_all(self, texts: list[bytes]) -> Ids:
-        """Give the rows of texts."""
+        """Return the rows of texts, adding new ones."""
         return np.fromiter(map(self.add, texts), np.int32, len(texts))
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the ids of each plane stand for, by plane and id; the last row is for unknown ids."""
+    """What the ids of each plane mean, sorted by plane and id; the last row is for unknown ids."""
 
     plane: Ints
     id: Ints
     name: Ids
+    """Row of the table of texts."""
     display_name: Ids
+    """Row of the table of texts."""
 
     def find(self, plane: Positions, ids: Ints) -> Ints:
-        """Find the row of each id in its plane, or -1, the last row; one plane may be of all."""
+        """Return the row of each id in its plane, or -1, which is the last row.
+
+        A single plane applies to all ids.
+        """
         if len(plane) == 1:
             return self._find(int(plane[0]), ids)
         found = np.empty(len(ids), np.int64)
-        for here in _runs(plane):  # one, as a rule
-            found[here] = self._find(int(plane[here.start]), ids[here])
+        for run in _runs(plane):  # usually one
+            found[run] = self._find(int(plane[run.start]), ids[run])
         return found
 
     def _find(self, plane: int, ids: Ints) -> Ints:
@@ -63,13 +72,22 @@ class Metadata:
         known = self.id[first:end]
         if first == end:
             return np.full(len(ids), -1)
-        # Ids count up from 1 as a rule; a table of a few large ids is searched instead.
+        # Ids usually count up from 1; few but large ids are searched instead.
         if known[0] > 0 and known[-1] < 4 * len(ids) + FEW_IDS:
             row_of = np.full(int(known[-1]) + 2, -1)
-            row_of[known] = np.arange(first, end)  # of equal ids the last counts
-            return row_of.take(ids, mode="clip")  # whose first and last entry are of no id
+            row_of[known] = np.arange(first, end)  # the last of equal ids wins
+            return row_of.take(ids, mode="clip")  # no id has the first or last entry
         row = first - 1 + np.searchsorted(known, ids, side="right")
         return np.where((row >= first) & (self.id[row] == ids), row, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class IdTables:
+    """All that the events and stats of a trace refer to."""
+
+    strings: Strings
+    events: Metadata
+    stats: Metadata
 
 
 def _runs(values: Positions) -> Iterator[slice]:
@@ -80,19 +98,32 @@ def _runs(values: Positions) -> Iterator[slice]:
             yield slice(start, stop)
 
 
+def read_id_tables(buffer: Buffer, in_planes: Fields) -> IdTables:
+    """Read the tables from the fields of all planes."""
+    strings = Strings()
+    stats = read_metadata(buffer, in_planes.messages(PLANE_STAT_METADATA), strings)
+    events = read_metadata(buffer, in_planes.messages(PLANE_EVENT_METADATA), strings)
+    return IdTables(strings, events, stats)
+
+
 def read_metadata(buffer: Buffer, entries: Spans, strings: Strings) -> Metadata:
-    """Read the entries of the metadata maps of all planes."""
+    """Read the entries of the metadata maps of planes."""
     count = len(entries)
-    in_entries = scan(buffer, entries)
-    ids = in_entries.numbers(ENTRY_KEY, count)
-    metadata = in_entries.last(count, ENTRY_VALUE)
-    in_metadata = scan(buffer, Spans(metadata.row, metadata.begin, metadata.value))
-    names = strings.add_all(in_metadata.texts(METADATA_NAME, count, buffer.data))
-    display_names = strings.add_all(in_metadata.texts(METADATA_DISPLAY_NAME, count, buffer.data))
-    order = np.lexsort((ids, entries.row))  # stable: of equal ids the last stays last
+    ids, fields = read_entries(buffer, entries)
+    names = strings.add_all(fields.texts(METADATA_NAME, count, buffer.data))
+    display_names = strings.add_all(fields.texts(METADATA_DISPLAY_NAME, count, buffer.data))
+    order = np.lexsort((ids, entries.row))  # stable: the last of equal ids stays last
     return Metadata(
         plane=np.append(entries.row[order], -1),
         id=np.append(ids[order], 0),
         name=np.append(names[order], np.int32(0)),
         display_name=np.append(display_names[order], np.int32(0)),
     )
+
+
+def read_entries(buffer: Buffer, entries: Spans) -> tuple[Ints, Fields]:
+    """Return the keys of map entries, and the fields of their values."""
+    fields = scan(buffer, entries)
+    values = fields.last(len(entries), ENTRY_VALUE)
+    ids = fields.numbers(ENTRY_KEY, len(entries))
+    return ids, scan(buffer, Spans(values.row, values.begin, values.value))

@@ -1,100 +1,126 @@
-"""The stats of kinds of events, which some planes have once for each HLO op, not at each run.
+"""Stats of planes and of event metadata, as Python values: there are few of them.
 
-Only the metadata of the planes asked for is read; a trace without such planes costs nothing.
+Some planes store stats once for each HLO op, in the metadata of its events, instead of at each run.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from nbprof.ingest.protobuf.wire import FIXED64, LENGTH, VARINT, Buffer, Spans, scan
-
-SPACE_PLANE = 1 << 3 | LENGTH
-PLANE_NAME, PLANE_KINDS, PLANE_STATS = (number << 3 | LENGTH for number in (2, 4, 5))
-ENTRY_KEY, ENTRY_VALUE = 1 << 3 | VARINT, 2 << 3 | LENGTH
-KIND_NAME, KIND_SHOWN, KIND_STAT = (number << 3 | LENGTH for number in (2, 4, 5))
-STAT_ID, REFERENCE = 1 << 3 | VARINT, 7 << 3 | VARINT
-DOUBLE, UNSIGNED, SIGNED = 2 << 3 | FIXED64, 3 << 3 | VARINT, 4 << 3 | VARINT
-TEXT, BYTES = 5 << 3 | LENGTH, 6 << 3 | LENGTH
+from nbprof.arrays import Ints, Positions
+from nbprof.ingest.protobuf.wire import Buffer, Spans, scan
+from nbprof.ingest.xspace.id_tables import Metadata, Strings, read_entries, read_metadata
+from nbprof.ingest.xspace.xplane_fields import (
+    METADATA_DISPLAY_NAME,
+    METADATA_NAME,
+    METADATA_STAT,
+    PLANE_EVENT_METADATA,
+    PLANE_NAME,
+    PLANE_STAT_METADATA,
+    SPACE_PLANE,
+    STAT_DOUBLE,
+    STAT_INT64,
+    STAT_METADATA_ID,
+    STAT_REFERENCE,
+    STAT_UINT64,
+    STAT_VALUES,
+)
 
 Name = tuple[str, bytes, bytes]
-"""The name of a plane, and the name and display name of a kind of events in it."""
+"""The name of a plane, and the name and display name of events in it."""
 Stats = dict[bytes, Any]
+"""Stats by name; a value is an int, a float, or the bytes of a text."""
+
+
+class StatNames(NamedTuple):
+    """The names of stats."""
+
+    metadata: Metadata
+    strings: Strings
+
+    def find(self, plane: Positions, ids: Ints) -> list[bytes]:
+        """Return the name of each id in its plane, empty if it is unknown."""
+        rows = self.metadata.name[self.metadata.find(plane, ids)]
+        return [self.strings.texts[row] for row in rows.tolist()]
 
 
 def read_event_metadata(
     data: bytes, source: str, is_asked_for: Callable[[str], bool]
 ) -> dict[Name, Stats]:
-    """Read the stats of the kinds of events in the planes whose names are asked for.
-
-    Numbers are numbers, all else is bytes.
-    """
+    """Read the stats in the event metadata of the planes whose names are asked for."""
     buffer = Buffer(data, source)
     planes = scan(buffer, buffer.all()).messages(SPACE_PLANE)
+    fields = scan(buffer, planes)
+    plane_names = decode_names(fields.texts(PLANE_NAME, len(planes), data))
+    asked = np.array([is_asked_for(name) for name in plane_names], np.bool_)
+    if not asked.any():
+        return {}
+
+    def entries_asked_for(tag: int) -> Spans:
+        entries = fields.messages(tag)
+        return entries[np.flatnonzero(asked[entries.row])]
+
+    strings = Strings()
+    metadata = read_metadata(buffer, entries_asked_for(PLANE_STAT_METADATA), strings)
+    entries = entries_asked_for(PLANE_EVENT_METADATA)
+    return _read_event_stats(buffer, entries, plane_names, StatNames(metadata, strings))
+
+
+def _read_event_stats(
+    buffer: Buffer, entries: Spans, plane_names: list[str], stat_names: StatNames
+) -> dict[Name, Stats]:
+    _, fields = read_entries(buffer, entries)
+    names = fields.texts(METADATA_NAME, len(entries), buffer.data)
+    display_names = fields.texts(METADATA_DISPLAY_NAME, len(entries), buffer.data)
+    spans = fields.messages(METADATA_STAT)
+    stats_of_entry: dict[int, Stats] = {}
+    for row, name, value in _read_stats(buffer, spans, entries.row[spans.row], stat_names):
+        stats_of_entry.setdefault(row, {})[name] = value
     found: dict[Name, Stats] = {}
-    for number in range(len(planes)):
-        plane = Spans(
-            np.zeros(1, np.int64), *(part[number : number + 1] for part in _place(planes))
-        )
-        fields = scan(buffer, plane)
-        name = fields.texts(PLANE_NAME, 1, data)[0].decode(errors="replace")
-        if is_asked_for(name):
-            texts = _stat_names(buffer, fields.messages(PLANE_STATS))
-            for kind, shown, stats in _kinds(buffer, fields.messages(PLANE_KINDS), texts):
-                found.setdefault((name, kind, shown), stats)
+    for row, stats in stats_of_entry.items():
+        plane_name = plane_names[int(entries.row[row])]
+        found.setdefault((plane_name, names[row], display_names[row]), stats)
     return found
 
 
-def _place(spans: Spans) -> tuple[Any, Any]:
-    return spans.begin, spans.size
+def read_plane_stats(
+    buffer: Buffer, stats: Spans, count: int, stat_names: StatNames
+) -> list[dict[str, Any]]:
+    """Return the stats of each of `count` planes, by name."""
+    tables: list[dict[str, Any]] = [{} for _ in range(count)]
+    for plane, name, value in _read_stats(buffer, stats, stats.row, stat_names):
+        tables[plane][name.decode(errors="replace")] = value
+    return tables
 
 
-def _stat_names(buffer: Buffer, entries: Spans) -> dict[int, bytes]:
-    ids, values = _entries(buffer, entries)
-    names = scan(buffer, values).texts(KIND_NAME, len(values), buffer.data)
-    return dict(zip(ids, names, strict=True))
+def decode_names(names: list[bytes]) -> list[str]:
+    """Decode names for display; invalid UTF-8 becomes U+FFFD."""
+    return [name.decode(errors="replace") for name in names]
 
 
-def _entries(buffer: Buffer, entries: Spans) -> tuple[list[int], Spans]:
-    """Give the keys of a map and where their values are."""
-    fields = scan(buffer, Spans(np.arange(len(entries)), entries.begin, entries.size))
-    values = fields.last(len(entries), ENTRY_VALUE)
-    ids = fields.numbers(ENTRY_KEY, len(entries)).tolist()
-    return ids, Spans(values.row, values.begin, values.value)
-
-
-def _kinds(
-    buffer: Buffer, entries: Spans, texts: dict[int, bytes]
-) -> Iterator[tuple[bytes, bytes, Stats]]:
-    """Yield name, display name and stats of the kinds of events that have any stats."""
-    _, values = _entries(buffer, entries)
-    fields = scan(buffer, values)
-    names = fields.texts(KIND_NAME, len(values), buffer.data)
-    shown = fields.texts(KIND_SHOWN, len(values), buffer.data)
-    spans = fields.messages(KIND_STAT)
-    stats: dict[int, Stats] = {}
-    owners = spans.row.tolist()
-    for owner, (name, value) in zip(owners, _stats(buffer, spans, texts), strict=True):
-        stats.setdefault(owner, {})[name] = value
-    for owner, known in stats.items():
-        yield names[owner], shown[owner], known
-
-
-def _stats(buffer: Buffer, spans: Spans, texts: dict[int, bytes]) -> Iterator[tuple[bytes, Any]]:
-    count = len(spans)
-    fields = scan(buffer, Spans(np.arange(count), spans.begin, spans.size))
-    ids = fields.numbers(STAT_ID, count).tolist()
-    given = fields.last(count, DOUBLE, UNSIGNED, SIGNED, TEXT, BYTES, REFERENCE)
-    doubles, signed = given.value.view(np.float64), given.value.view(np.int64)
-    for row, (tag, begin) in enumerate(zip(given.tag.tolist(), given.begin.tolist(), strict=True)):
-        value: Any = int(given.value[row])
-        if tag == DOUBLE:
-            value = float(doubles[row])
-        elif tag == SIGNED:
-            value = int(signed[row])
-        elif tag in (TEXT, BYTES):
-            value = buffer.data[begin : begin + value]
-        elif tag == REFERENCE:
-            value = texts.get(value, b"")
-        yield texts.get(ids[row], b""), value
+def _read_stats(
+    buffer: Buffer, stats: Spans, plane: Positions, stat_names: StatNames
+) -> Iterator[tuple[int, bytes, Any]]:
+    """Yield the row, name and value of every stat that has a value."""
+    fields = scan(buffer, stats)
+    values = fields.last(len(stats), *STAT_VALUES)
+    integers = values.value.view(np.int64)
+    names = stat_names.find(plane, fields.numbers(STAT_METADATA_ID, len(stats)))
+    references = stat_names.find(plane, integers)
+    numbers: dict[int, npt.NDArray[Any]] = {
+        STAT_DOUBLE: values.value.view(np.float64),
+        STAT_UINT64: values.value,
+        STAT_INT64: integers,
+    }
+    for index in np.flatnonzero(values.tag).tolist():
+        tag, begin = int(values.tag[index]), int(values.begin[index])
+        value: Any
+        if tag in numbers:
+            value = numbers[tag][index].item()
+        elif tag == STAT_REFERENCE:
+            value = references[index]
+        else:
+            value = buffer.data[begin : begin + int(values.value[index])]
+        yield int(stats.row[index]), names[index], value

@@ -1,4 +1,4 @@
-"""The stats of chosen events as columns, an entry for each event whether it has the stat or not."""
+"""Stats of chosen events as columns with an entry for every event, whether it has them or not."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class StatsOf:
-    """Reads the stats of events, each of which is chosen once; columns are as narrow as can be."""
+    """Reads the stats of distinct events into columns as narrow as possible."""
 
     def __init__(self, space: "XSpace", row: Rows) -> None:
         self._space = space
@@ -22,11 +22,11 @@ class StatsOf:
         self._columns: dict[tuple[str, int, bool], Ints] = {}
 
     def number(self, stat: str, default: int = NONE) -> Ints:
-        """Give a numeric stat of each event, `default` where it has none."""
+        """Return a numeric stat of each event, `default` where it has none."""
         return self._column(stat, default, False)
 
     def text(self, stat: str) -> Rows:
-        """Give a text stat of each event as a row of `space.strings`, 0 where it has none."""
+        """Return a text stat of each event as a row of `space.strings`, 0 where it has none."""
         return self._column(stat, 0, True)
 
     def _column(self, *key: *tuple[str, int, bool]) -> Ints:
@@ -36,7 +36,7 @@ class StatsOf:
 
     def _read(self, stat: str, default: int, is_text: bool) -> Ints:
         found = self._space.stat(stat)
-        # A stat of another type than TensorFlow gives it counts as absent.
+        # A stat of another type than TensorFlow writes counts as absent.
         if found.is_text != is_text or found.value.dtype.kind != "i":
             return np.full(self._count, default, dtype=np.int8)
         place, value = self._place[found.event], found.value

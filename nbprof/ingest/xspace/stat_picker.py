@@ -1,48 +1,40 @@
-"""The stats of events: which of them are wanted, and where their values are.
+"""Pick the wanted stats of events, and find where their values are.
 
-The events of one kind have the same stats in the same order, as a rule. So the n-th stats of all of
-them mostly are one stat, which is wanted or not; only where they differ is each looked at.
+Events of one kind usually have the same stats in the same order. So the n-th stats of all of them
+are usually one stat, which is wanted or not; each is examined only where they differ.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from nbprof.arrays import Ints
 from nbprof.ingest.protobuf.message_chains import INSIDE, Turn, turns
 from nbprof.ingest.protobuf.varints import ONE_BYTE, varints
-from nbprof.ingest.protobuf.wire import LENGTH, NO_ROWS, VARINT, Buffer, Spans, scan
+from nbprof.ingest.protobuf.wire import NO_ROWS, Buffer, Spans, scan
 from nbprof.ingest.xspace.id_tables import Metadata
-from nbprof.ingest.xspace.wanted import KINDS
-
-EVENT_STAT = 4 << 3 | LENGTH
-STAT_METADATA_ID = 1 << 3 | VARINT
-
-BIT_OF_KIND = np.left_shift(1, np.arange(KINDS)).astype(np.uint32)
-ALL_KINDS = 2**KINDS - 1
+from nbprof.ingest.xspace.selection import ALL_KINDS, BIT_OF_KIND, KINDS, Bits, Kinds
+from nbprof.ingest.xspace.xplane_fields import EVENT_STAT, STAT_METADATA_ID
 
 MANY = 256
-"""So many events of a kind are read apart from the others."""
+"""Number of events from which a kind is read apart from the others."""
 
 SOME_BYTES = np.uint64((1 << 8 * (INSIDE - 1)) - 1)
-"""Those bytes of an id that are known to be in the first bytes of a message."""
-
-Bits = npt.NDArray[np.uint32]
+"""Mask of the bytes of an id that are sure to be among the first bytes of a message."""
 
 
 class Picked(NamedTuple):
     """Stats that are wanted."""
 
     row: Ints
-    """Of which event."""
+    """The event it belongs to."""
     stat: Ints
-    """Which: a row of the metadata."""
+    """Row of the stat metadata."""
     begin: Ints
     size: Ints
     after: Ints
-    """Where its id ends; 0 where the stat has to be read otherwise."""
+    """Where its id ends; 0 if the stat needs `wire.scan`."""
 
     def where(self, index: Ints | slice) -> "Picked":
         """Select by index."""
@@ -55,22 +47,23 @@ class Picked(NamedTuple):
 
 
 NOTHING = Picked(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS)
+"""A table without stats."""
 
 
 class StatPicker:
     """Picks the stats that are wanted of each kind of events."""
 
-    def __init__(self, metadata: Metadata, of_kinds: Bits) -> None:
+    def __init__(self, metadata: Metadata, kinds_of_stat: Bits) -> None:
         self._metadata = metadata
-        self._of_kinds = of_kinds
-        """For each stat, a bit for each kind of events that it is wanted of."""
+        self._kinds_of_stat = kinds_of_stat
+        """The bits of the kinds of events that each stat is wanted of."""
         self._known: dict[tuple[int, int], int] = {}
-        """Stats by plane and spelled id."""
+        """Rows of the metadata, by plane and first bytes of the stat."""
 
     def pick(
-        self, buffer: Buffer, kind: npt.NDArray[np.int8], plane: Ints, begin: Ints, end: Ints
+        self, buffer: Buffer, kind: Kinds, plane: Ints, begin: Ints, end: Ints
     ) -> tuple[Picked, Ints]:
-        """Pick from the stats of events; give also where each event's stats ended."""
+        """Pick from the stats of events; also return where each event's chain of stats stopped."""
         stopped = begin.copy()
         parts = [NOTHING]
         for rows in _groups(kind):
@@ -87,7 +80,7 @@ class StatPicker:
         return Picked.join(parts), stopped
 
     def pick_from(self, buffer: Buffer, stats: Spans, plane: Ints) -> Picked:
-        """Pick all stats at these places."""
+        """Pick from stats at these places, whatever kind their events are."""
         row, begin = stats.row.astype(np.int64), stats.begin.astype(np.int64)
         turn = Turn(row, begin, stats.size.astype(np.int64), buffer.words_at(begin))
         return self._pick(buffer, turn, plane[row], np.uint32(ALL_KINDS))
@@ -96,7 +89,7 @@ class StatPicker:
         same = self._same_stat(turn, int(plane[0])) if len(plane) == 1 else None
         if same is not None:
             number, width = same
-            wanted = self._of_kinds[number] & bit
+            wanted = self._kinds_of_stat[number] & bit
             if not wanted.any():
                 return NOTHING
             stat = np.full(len(turn.row), number)
@@ -104,12 +97,12 @@ class StatPicker:
         else:
             ids, after = _read_ids(buffer, turn)
             stat = self._metadata.find(plane, ids)
-            wanted = self._of_kinds[stat] & bit
+            wanted = self._kinds_of_stat[stat] & bit
             picked = Picked(turn.row, stat, turn.begin, turn.size, after)
         return picked if wanted.all() else picked.where(np.flatnonzero(wanted))
 
     def _same_stat(self, turn: Turn, plane: int) -> tuple[int, int] | None:
-        """Give the one stat of all and the bytes of its id; None where they differ."""
+        """Return the stat and the width of its id if all are the same stat, else None."""
         if len(turn.row) < 2:
             return None
         head = int(turn.first[0])
@@ -131,7 +124,7 @@ class StatPicker:
 
 
 def _read_ids(buffer: Buffer, turn: Turn) -> tuple[Ints, Ints]:
-    """Read the ids one by one, and where each ends."""
+    """Read the id of each stat, and where it ends."""
     value, width = varints((turn.first >> ONE_BYTE) & SOME_BYTES)
     ids, widths = value.view(np.int64), width.view(np.int64)
     after = turn.begin + 1 + widths
@@ -145,8 +138,8 @@ def _read_ids(buffer: Buffer, turn: Turn) -> tuple[Ints, Ints]:
     return ids, after
 
 
-def _groups(kind: npt.NDArray[np.int8]) -> Iterator[Ints]:
-    """Part events by kind, the few of rare kinds together."""
+def _groups(kind: Kinds) -> Iterator[Ints]:
+    """Yield the rows of events by kind, those of all rare kinds together."""
     rare = np.ones(len(kind), np.bool_)
     for number, count in enumerate(np.bincount(kind[kind >= 0], minlength=KINDS).tolist()):
         if count >= MANY:

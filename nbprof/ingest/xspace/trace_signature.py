@@ -1,7 +1,7 @@
-"""Tell a trace (an XSpace) from other files by its first bytes.
+"""Recognise a trace (an XSpace) by its first bytes.
 
-Any protobuf message with a message in field 1 begins alike. So the first plane is looked at field
-by field: other kinds (a GraphDef, a SavedModel, an OpStats, an HloProto, a pprof profile) have
+Every protobuf message with a message in field 1 begins alike. So the first plane is checked field
+by field: other files (a GraphDef, a SavedModel, an OpStats, an HloProto, a pprof profile) have
 fields of other types there, or no readable name.
 """
 
@@ -11,21 +11,26 @@ from nbprof.ingest.protobuf.varints import first_varint
 from nbprof.ingest.protobuf.wire import FIXED32, FIXED64, LENGTH, VARINT
 
 PLANE, PLANE_NAME, PLANE_LINE = 1, 2, 3
-SPACE = {1: LENGTH, 2: LENGTH, 3: LENGTH, 4: LENGTH}
-"""The fields of an XSpace and their types: planes, errors, warnings, names of hosts."""
+"""Numbers of the fields that identify a trace: planes of the space, name and lines of a plane."""
+IN_SPACE = {1: LENGTH, 2: LENGTH, 3: LENGTH, 4: LENGTH}
+"""Wire types of the fields of an XSpace: planes, errors, warnings, host names."""
 IN_PLANE = {1: VARINT, 2: LENGTH, 3: LENGTH, 4: LENGTH, 5: LENGTH, 6: LENGTH}
+"""Wire types of the fields of a plane."""
 IN_LINE = {1: VARINT, 2: LENGTH, 3: VARINT, 4: LENGTH, 9: VARINT, 10: VARINT, 11: LENGTH}
+"""Wire types of the fields of a line."""
 FIXED = {FIXED64: 8, FIXED32: 4}
-MOST_NUMBERS = 1 << 29
+"""Sizes in bytes of the fixed-width wire types."""
+FIELD_NUMBERS = range(1, 1 << 29)
+"""The field numbers that protobuf allows."""
 
 Field = tuple[int, int, int]
-"""Its number, and where its content begins and ends; the end may lie beyond the bytes at hand."""
+"""A field's number, and where its content begins and ends, which may be beyond the data."""
 
 
 def looks_like_trace(head: bytes) -> bool:
-    """Tell whether a file that begins like this is an XSpace with at least one plane."""
+    """Return whether a file that begins like this is an XSpace with at least one plane."""
     try:
-        for number, begin, end in _fields(head, 0, len(head), SPACE):
+        for number, begin, end in _fields(head, 0, len(head), IN_SPACE):
             if number == PLANE:
                 return _is_plane(head, begin, end)
     except ValueError:
@@ -34,8 +39,8 @@ def looks_like_trace(head: bytes) -> bool:
 
 
 def _is_plane(head: bytes, begin: int, end: int) -> bool:
-    """Tell whether these bytes, as far as they are there, are a plane with a name or a line."""
-    known = end == begin  # a plane without anything
+    """Return whether these bytes, as far as present, are a plane with a name or a line."""
+    known = end == begin  # an empty plane
     for number, at, stop in _fields(head, begin, end, IN_PLANE):
         if number == PLANE_NAME:
             known = True
@@ -53,15 +58,15 @@ def _is_name(text: bytes) -> bool:
 
 
 def _fields(head: bytes, at: int, end: int, types: Mapping[int, int]) -> Iterator[Field]:
-    """Yield the fields of a message as far as it is there; ValueError where it is no such message.
+    """Yield the fields of a message as far as present; raise ValueError if it is another message.
 
-    A field that the format does not have is passed over: a later release may have added it.
+    Unknown fields are fine: a later release may have added them.
     """
     while at < min(end, len(head)):
         try:
             tag, at = first_varint(head, at)
             number, kind = tag >> 3, tag & 7
-            if not 0 < number < MOST_NUMBERS or types.get(number, kind) != kind:
+            if number not in FIELD_NUMBERS or types.get(number, kind) != kind:
                 raise ValueError(f"field {number} of type {kind}")
             begin = at
             if kind == VARINT:

@@ -1,18 +1,16 @@
 """Read a trace of TensorFlow's profiler (an XSpace, ``*.xplane.pb``) into numpy columns.
 
-`read_xspace` takes the bytes of a file and needs neither TensorFlow nor protobuf. A trace holds
-millions of events and several stats on each; none becomes a Python object. The file is read level
-by level (planes, lines, events, stats), all messages of a level at once, each level giving the
-positions of the next. Of the events and stats only those are kept that are `Wanted`: most of a
-trace tells of the runtime's own housekeeping.
+`read_xspace` takes the bytes of a file and needs neither TensorFlow nor protobuf. A trace has
+millions of events with several stats each; none becomes a Python object. The file is read level by
+level (planes, lines, events, stats), all messages of a level at once, each level finding the
+positions of the next. Only the events and stats that are `Wanted` are kept: most of a trace is the
+runtime's own housekeeping.
 
-Nothing is believed: every length is checked against the message around it, and a damaged file ends
-in an `NbprofError` which names the file and the byte. Unknown fields are skipped. Texts stay bytes,
-since the profiler writes some which are not UTF-8.
+The reader trusts nothing: it checks every length against the enclosing message, and a damaged file
+raises an `NbprofError` that names the file and the byte. It skips unknown fields. Texts stay bytes,
+as the profiler writes some that are not UTF-8.
 
-Stats that are not wanted are passed over by their lengths, so damage inside them is not seen.
-
-The field numbers are those of ``tsl/profiler/protobuf/xplane.proto``.
+Unwanted stats are skipped by their lengths, so damage inside them goes unnoticed.
 """
 
 from dataclasses import dataclass, field
@@ -24,65 +22,52 @@ import numpy.typing as npt
 from nbprof.arrays import Ints, Words
 from nbprof.errors import NbprofError
 from nbprof.ingest.protobuf.growable import reuse_freed_memory
-from nbprof.ingest.protobuf.long_messages import Inner, scan_long
-from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Spans, scan
+from nbprof.ingest.protobuf.long_messages import Inner, Long, scan_long
+from nbprof.ingest.protobuf.wire import LENGTH, Buffer, Spans, scan
+from nbprof.ingest.xspace.event_columns import Values
 from nbprof.ingest.xspace.event_search import find_events
-from nbprof.ingest.xspace.events import (
+from nbprof.ingest.xspace.events import EventReader
+from nbprof.ingest.xspace.id_tables import Ids, Strings, read_id_tables
+from nbprof.ingest.xspace.metadata_stats import StatNames, decode_names, read_plane_stats
+from nbprof.ingest.xspace.selection import Wanted, select
+from nbprof.ingest.xspace.xplane_fields import (
     EVENT_OCCURRENCES,
     EVENT_OFFSET_PS,
+    LINE_EVENT,
+    LINE_ID,
+    LINE_NAME,
+    LINE_TIMESTAMP_NS,
+    PLANE_LINE,
+    PLANE_NAME,
+    PLANE_STAT,
+    SPACE_PLANE,
     STAT_DOUBLE,
-    STAT_INT64,
     STAT_REFERENCE,
     STAT_UINT64,
-    STAT_VALUES,
-    EventReader,
-    Events,
-    Values,
 )
-from nbprof.ingest.xspace.id_tables import Ids, Metadata, Strings, read_metadata
-from nbprof.ingest.xspace.stat_picker import STAT_METADATA_ID
-from nbprof.ingest.xspace.wanted import Wanted
 from nbprof.progress import Done, no_matter
 
 Tags = npt.NDArray[np.uint8]
 
-
-def _tag(number: int, wire_type: int) -> int:
-    return number << 3 | wire_type
-
-
-SPACE_PLANE = _tag(1, LENGTH)
-
-PLANE_NAME = _tag(2, LENGTH)
-PLANE_LINE = _tag(3, LENGTH)
-PLANE_EVENT_METADATA = _tag(4, LENGTH)
-PLANE_STAT_METADATA = _tag(5, LENGTH)
-PLANE_STAT = _tag(6, LENGTH)
-
-LINE_ID = _tag(1, VARINT)
-LINE_NAME = _tag(2, LENGTH)
-LINE_TIMESTAMP_NS = _tag(3, VARINT)
-LINE_EVENT = _tag(4, LENGTH)
-
-# An event begins with its metadata id and its offset or number of occurrences. A stat has the same
-# tag in an event as an event has in a line, but never goes on so.
+# A stat has the same tag in an event as an event has in a line, but its second field differs.
 EVENTS = Inner(LINE_EVENT, (EVENT_OFFSET_PS, EVENT_OCCURRENCES))
+"""What events look like: a metadata id, then an offset or a number of occurrences."""
 
 LONG = 1 << 20
-"""Lines of more bytes are read part by part."""
+"""Size in bytes from which a line is read part by part."""
 
 LARGEST_NS = (2**63 - 1) // 1000
-"""The longest time in ns, 106 days, that int64 can hold in ps."""
+"""Longest time in ns that int64 can hold in ps: 106 days."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stat:
-    """One stat of all events which carry it."""
+    """One stat of all events that carry it."""
 
     event: Ids
-    """Ids of the events, ascending."""
+    """The events, ascending."""
     value: npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.int32]
-    """Numbers (a uint64 from 2⁶³ on wraps round to negative), or indices into `XSpace.strings`."""
+    """Numbers (a uint64 from 2⁶³ on wraps to negative), or indices into `XSpace.strings`."""
     is_text: bool
 
 
@@ -91,30 +76,30 @@ class XSpace:
     """The planes, lines and events of a trace, in file order."""
 
     strings: list[bytes]
-    """Every text once: names, display names, texts of stats. The first is empty."""
+    """Distinct texts: names, display names, texts of stats; the first is empty."""
     plane_names: list[str]
-    plane_stats: list[dict[str, int | float | bytes]]
-    """The stats of each plane itself."""
+    plane_stats: list[dict[str, Any]]
+    """The stats of each plane itself: an int, a float or bytes each."""
     line_plane: Ids
     line_id: Ints
     line_name: list[str]
     origin_ns: int
-    """The time subtracted from all starts: 0, unless the trace counts from 1970."""
+    """Time subtracted from all starts: 0, unless the trace counts from 1970."""
     line: Ids
-    """The line of each event. This column and those below have one entry for each event kept."""
+    """The line of each event; this column and those below have one entry per event kept."""
     kind: npt.NDArray[np.int8]
-    """What `Wanted.kind` says of the event."""
+    """The kind of the event by `Wanted.kind`."""
     name: Ids
-    """Index into `strings`; 0 when the event's metadata is missing."""
+    """Index into `strings`; 0 if the event's metadata is missing."""
     display_name: Ids
-    """Index into `strings`; 0 when there is none."""
+    """Index into `strings`; 0 if there is none."""
     start_ps: Ints
     """Line timestamp plus offset; an aggregated event has no offset and starts with its line."""
     duration_ps: Ints
     _stats: "_Stats" = field(repr=False)
 
     def stat(self, name: str) -> Stat:
-        """Decode the stat of that name on all events that carry it; the second call is free."""
+        """Return the stat of that name on all events that carry it; the result is cached."""
         return self._stats.read(name)
 
 
@@ -123,56 +108,79 @@ def read_xspace(
 ) -> XSpace:
     """Read the bytes of an XSpace; `source` is the file's name, for errors.
 
-    `done` is told of half the bytes as events are looked for, of the others as they are read.
+    `done` receives half of the bytes while events are searched for, the rest while they are read.
     """
     return read_space(Buffer(data, source), wanted, done)
 
 
 def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = no_matter) -> XSpace:
-    """Read an XSpace, of which long lines need not be in memory."""
+    """Read an XSpace from a buffer, which need not hold long lines in memory."""
     reuse_freed_memory()
     if not buffer.in_memory:
         _hold_outline(buffer)
-    strings = Strings()
     planes = scan(buffer, buffer.all()).messages(SPACE_PLANE)
-    in_planes = scan(buffer, planes)
-    plane_names = _shown(in_planes.texts(PLANE_NAME, len(planes), buffer.data))
-    stat_metadata = read_metadata(buffer, in_planes.messages(PLANE_STAT_METADATA), strings)
-    event_metadata = read_metadata(buffer, in_planes.messages(PLANE_EVENT_METADATA), strings)
-    plane_stats = in_planes.messages(PLANE_STAT)
-    lines = in_planes.messages(PLANE_LINE)
-    read = find_events(buffer, lines, done)
-    if read is None:
-        buffer.hold(0, len(buffer.data))
-        read = scan_long(buffer, lines, EVENTS)
-    in_lines = read.others
-    timestamp_ns = in_lines.numbers(LINE_TIMESTAMP_NS, len(lines))
-    has_events = np.zeros(len(lines), np.bool_)
-    has_events[read.inner.row] = True
-    origin_ns = _origin_ns(buffer.source, timestamp_ns[has_events])
-    line_plane = lines.row.astype(np.int32)
-    reader = EventReader(buffer, strings, event_metadata, stat_metadata, plane_names, wanted)
-    events = reader.read(read, line_plane, done)
+    fields = scan(buffer, planes)
+    plane_names = decode_names(fields.texts(PLANE_NAME, len(planes), buffer.data))
+    tables = read_id_tables(buffer, fields)
+    lines = _read_lines(buffer, fields.messages(PLANE_LINE), done)
+    reader = EventReader(buffer, tables, select(wanted, tables, plane_names))
+    events = reader.read(lines.contents, lines.plane, done)
+    stat_names = StatNames(tables.stats, tables.strings)
+    plane_stats = read_plane_stats(buffer, fields.messages(PLANE_STAT), len(planes), stat_names)
+    start_ps = events.offset_ps
+    start_ps += ((lines.timestamp_ns - lines.origin_ns) * 1000)[events.line]
     return XSpace(
-        strings=strings.texts,
+        strings=tables.strings.texts,
         plane_names=plane_names,
-        plane_stats=_read_plane_stats(buffer, plane_stats, len(planes), stat_metadata, strings),
-        line_plane=line_plane,
-        line_id=in_lines.numbers(LINE_ID, len(lines)),
-        line_name=_shown(in_lines.texts(LINE_NAME, len(lines), buffer.data)),
-        origin_ns=origin_ns,
+        plane_stats=plane_stats,
+        line_plane=lines.plane,
+        line_id=lines.id,
+        line_name=lines.name,
+        origin_ns=lines.origin_ns,
         line=events.line,
         kind=events.kind,
         name=events.name,
         display_name=events.display_name,
-        start_ps=_starts((timestamp_ns - origin_ns) * 1000, events),
+        start_ps=start_ps,
         duration_ps=events.duration_ps,
-        _stats=_Stats(strings, events.values),
+        _stats=_Stats(tables.strings, events.values),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of all planes, and where their events are."""
+
+    plane: Ids
+    id: Ints
+    name: list[str]
+    timestamp_ns: Ints
+    origin_ns: int
+    """Time to subtract from all timestamps."""
+    contents: Long
+
+
+def _read_lines(buffer: Buffer, lines: Spans, done: Done) -> _Lines:
+    contents = find_events(buffer, lines, done)
+    if contents is None:
+        buffer.hold(0, len(buffer.data))
+        contents = scan_long(buffer, lines, EVENTS)
+    fields = contents.others
+    timestamp_ns = fields.numbers(LINE_TIMESTAMP_NS, len(lines))
+    has_events = np.zeros(len(lines), np.bool_)
+    has_events[contents.inner.row] = True
+    return _Lines(
+        plane=lines.row.astype(np.int32),
+        id=fields.numbers(LINE_ID, len(lines)),
+        name=decode_names(fields.texts(LINE_NAME, len(lines), buffer.data)),
+        timestamp_ns=timestamp_ns,
+        origin_ns=_origin_ns(buffer.source, timestamp_ns[has_events]),
+        contents=contents,
     )
 
 
 def _hold_outline(buffer: Buffer) -> None:
-    """Have all but the insides of long lines at hand, or all of what is no sound trace."""
+    """Fetch everything but the contents of long lines, or all of a damaged trace."""
     try:
         for tag, size, begin in buffer.fields(0, len(buffer.data)):
             if tag == SPACE_PLANE:
@@ -180,7 +188,7 @@ def _hold_outline(buffer: Buffer) -> None:
             elif tag & 7 == LENGTH:
                 buffer.hold(begin, begin + size)
     except NbprofError:
-        buffer.hold(0, len(buffer.data))  # whoever reads on will say what is wrong
+        buffer.hold(0, len(buffer.data))  # the reader proper raises the error
 
 
 def _hold_plane(buffer: Buffer, position: int, end: int) -> None:
@@ -188,77 +196,41 @@ def _hold_plane(buffer: Buffer, position: int, end: int) -> None:
         tag, size, begin, position = buffer.field(position, end)
         if tag & 7 == LENGTH and not (tag == PLANE_LINE and size > LONG):
             buffer.hold(begin, position)
-    buffer.hold(position, end)  # too short for a long line
-
-
-def _starts(of_line: Ints, events: Events) -> Ints:
-    """Give the time at which each event starts, in the room of the offsets."""
-    start = events.offset_ps
-    start += of_line[events.line]
-    return start
-
-
-def _shown(texts: list[bytes]) -> list[str]:
-    return [text.decode(errors="replace") for text in texts]
+    buffer.hold(position, end)  # too short to contain a long line
 
 
 def _origin_ns(source: str, timestamp_ns: Ints) -> int:
-    """Choose what to subtract from the timestamps so that int64 can hold them in ps."""
+    """Return the time to subtract from all timestamps so that int64 can hold them in ps."""
     first, last = int(timestamp_ns.min(initial=0)), int(timestamp_ns.max(initial=0))
     if first >= -LARGEST_NS and last <= LARGEST_NS:
         return 0
     first, last = int(timestamp_ns.min()), int(timestamp_ns.max())
     if last - first > LARGEST_NS:
         raise NbprofError(
-            f"{source} is not a readable XSpace trace: its lines start between {first} ns and "
-            f"{last} ns, where at most 106 days were expected."
+            f"{source} is not a readable XSpace trace: its lines start more than 106 days apart, "
+            f"at {first} ns and {last} ns."
         )
     return first
 
 
-def _read_plane_stats(
-    buffer: Buffer, stats: Spans, planes: int, metadata: Metadata, strings: Strings
-) -> list[dict[str, int | float | bytes]]:
-    fields = scan(buffer, stats)
-    values = fields.last(len(stats), *STAT_VALUES)
-    names = metadata.name[metadata.find(stats.row, fields.numbers(STAT_METADATA_ID, len(stats)))]
-    references = metadata.name[metadata.find(stats.row, values.value.view(np.int64))]
-    numbers: dict[int, npt.NDArray[Any]] = {
-        STAT_DOUBLE: values.value.view(np.float64),
-        STAT_UINT64: values.value,
-        STAT_INT64: values.value.view(np.int64),
-    }
-    tables: list[dict[str, int | float | bytes]] = [{} for _ in range(planes)]
-    for row in np.flatnonzero(values.tag):
-        tag, begin = int(values.tag[row]), int(values.begin[row])
-        value: int | float | bytes
-        if tag in numbers:
-            value = numbers[tag][row].item()
-        elif tag == STAT_REFERENCE:
-            value = strings.texts[references[row]]
-        else:
-            value = buffer.data[begin : begin + int(values.value[row])]
-        tables[stats.row[row]][strings.texts[names[row]].decode(errors="replace")] = value
-    return tables
-
-
 NO_VALUES = Values(np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint64))
+"""The values of a stat that no event carries."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Stats:
-    """The values of the stats that were kept, by name, and those taken so far."""
+    """The stats of events, decoded on request."""
 
     strings: Strings
     values: dict[int, Values]
-    taken: dict[str, Stat] = field(default_factory=dict)
+    decoded: dict[str, Stat] = field(default_factory=dict)
 
     def read(self, name: str) -> Stat:
-        if name not in self.taken:
-            self.taken[name] = self._take(name.encode(errors="replace"))
-        return self.taken[name]
+        if name not in self.decoded:
+            self.decoded[name] = self._decode(name.encode(errors="replace"))
+        return self.decoded[name]
 
-    def _take(self, name: bytes) -> Stat:
+    def _decode(self, name: bytes) -> Stat:
         values = self.values.get(self.strings.rows.get(name, -1), NO_VALUES)
         event, tag, value = values.event, values.tag, values.value
         is_last = np.append(event[1:] != event[:-1], True)[: len(event)]
@@ -269,7 +241,10 @@ class _Stats:
         return Stat(event, _numbers(tag, value), is_text=False)
 
     def _texts(self, tag: Tags, value: Words) -> Ids:
-        """Index the texts; and the numbers, which the profiler makes of texts that look so."""
+        """Return rows of the table of texts.
+
+        The profiler writes texts that look like numbers as numbers; they become texts again.
+        """
         texts = value.astype(np.int32)
         other = np.flatnonzero(tag != STAT_REFERENCE)
         if len(other):
@@ -279,7 +254,7 @@ class _Stats:
 
 
 def _numbers(tag: Tags, value: Words) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
-    """Read the values of stats as int64, or as float64 if one of them is a double."""
+    """Return the values of a stat as int64, or as float64 if any is a double."""
     double = tag == STAT_DOUBLE
     if not double.any():
         return value.view(np.int64)
