@@ -1,13 +1,14 @@
-"""The words of nbprof's own file, which `export` writes and `ingest` reads (docs/own-file.md)."""
+"""Names and limits of nbprof's own file, shared by its writer and reader (docs/own-file.md)."""
 
 NAME = "nbprof"
+"""The format's name, in the manifest."""
 VERSION = 2
-"""Goes up when a nbprof that knows only the version before could not read the file rightly."""
+"""Version of the format; it goes up when an older nbprof would misread a newer file."""
 
 ZIP = b"PK\x03\x04"
-"""How the file begins."""
-CATALOGUE = "nbprof.json"
-"""The member that says which tables there are, and holds all that is not a column of numbers."""
+"""First bytes of a zip file, and of each member in it."""
+MANIFEST = "nbprof.json"
+"""The member that lists the tables and holds everything that is not a column of numbers."""
 
 NUMBERS = {
     "bool": "|b1",
@@ -15,40 +16,46 @@ NUMBERS = {
     **{"uint8": "|u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8"},
     **{"float16": "<f2", "float32": "<f4", "float64": "<f8"},
 }
-"""The dtypes of a column of numbers, and how they are spelled in a `.npy` file."""
+"""The dtypes of number columns, and their descriptors in `.npy` files."""
 CODES = ("uint8", "uint16", "uint32")
-"""What the codes of any other column may be stored as: each is the place of a value in a list."""
+"""The dtypes that may store the codes of any other column: indices into a list of values."""
 TEXT = "str"
-"""The dtype that pandas gives to text since its version 3; before, it is "object"."""
+"""The dtype of text since pandas 3; before, it is OBJECT."""
 OBJECT = "object"
+"""The dtype of columns of Python objects."""
 
-FLOAT, LIST = "float", "list"
-"""The keys of what JSON cannot say: `{"float": "nan"}`, `{"list": [...]}`; an array is a tuple."""
+FLOAT = "float"
+"""Key of a float that JSON cannot express: `{"float": "nan"}`."""
+LIST = "list"
+"""Key of a list, `{"list": [...]}`; a plain JSON array is a tuple."""
 
-SMALL_CATALOGUE = 8 << 20
+SMALL_MANIFEST = 8 << 20
+"""Size in bytes that any file's manifest may unpack to."""
 SMALL_TABLES = 256 << 20
+"""Size in bytes that any file's tables may unpack to."""
 RATIO = 100
+"""How many times its own size a file may unpack to beyond that; deflate allows 1000."""
 
 
 def most_bytes(small: int, file_size: int) -> int:
-    """Say how much a file of this size may claim to unpack to: deflate alone would allow 1000 ×."""
+    """Return how many bytes a file of this size may claim to unpack to."""
     return small + RATIO * file_size
 
 
 def item_bytes(dtype: str) -> int:
-    """Give the bytes that a value of a column takes in memory; of an object, its address."""
+    """Return the bytes that a value takes in memory; for an object, those of its address."""
     return int(NUMBERS[dtype][2]) if dtype in NUMBERS else 8
 
 
 def is_name(name: object) -> bool:
-    """Tell whether a column may have this name: a text without lone surrogates."""
+    """Return whether a column may have this name: a text without lone surrogates."""
     return isinstance(name, str) and name.encode("utf-8", "replace").decode() == name
 
 
 def npy_header(dtype: str, rows: int) -> bytes:
-    """Spell the first 128 bytes of a `.npy` file of one dimension, as numpy does.
+    """Return the 128-byte header of a one-dimensional `.npy` file, exactly as numpy writes it.
 
-    There is one spelling, so a reader compares and never parses.
+    Readers compare it instead of parsing it.
     """
     shape = f"{{'descr': '{NUMBERS[dtype]}', 'fortran_order': False, 'shape': ({rows},), }}"
     return b"\x93NUMPY\x01\x00\x76\x00" + shape.ljust(117).encode("ascii") + b"\n"

@@ -1,4 +1,4 @@
-"""A Profile as nbprof's own file: a zip of columns and one JSON, described in docs/own-file.md."""
+"""Write a Profile as nbprof's own file, a zip of columns and JSON (docs/own-file.md)."""
 
 import json
 import math
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 Numbers = npt.NDArray[Any]
 
 PAYS = 0.5
-"""A member is deflated when a sample of it shrinks to less than this share."""
+"""Share of its size to which a sample of a member must shrink for the member to be deflated."""
 SAMPLE = 1 << 16
+"""Size of that sample in bytes."""
 LEVEL = 1
-"""Of zlib: higher ones take several times as long, for a few percent."""
+"""zlib's compression level; higher ones take several times as long for a few percent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A column as it is stored."""
+    """A column as stored in the file."""
 
     name: str
     numbers: Numbers
@@ -42,7 +43,7 @@ class Member:
 
 
 def write_profile(profile: Profile, file: BinaryIO) -> None:
-    """Write all tables of a profile, how it came about and its notes; `file` must be seekable."""
+    """Write a profile's tables, recording and notes to a seekable file."""
     members: list[Member] = []
     tables = {
         name: _describe_table(name, table, members)
@@ -50,14 +51,14 @@ def write_profile(profile: Profile, file: BinaryIO) -> None:
         if (table := getattr(profile, name)) is not None
     }
     others = [field.name for field in fields(profile) if field.name not in (*TABLES, "recording")]
-    catalogue = {
+    manifest = {
         "format": file_format.NAME,
         "version": file_format.VERSION,
         "recording": _encode_all(asdict(profile.recording), "recording"),
         "fields": _encode_all({name: getattr(profile, name) for name in others}, "profile"),
         "tables": tables,
     }
-    text = json.dumps(catalogue, allow_nan=False, separators=(",", ":")).encode("ascii")
+    text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
     _write_zip(file, text, members, deflate=True)
     if not _may_be_read(file.tell(), len(text), tables):
         file.seek(0)
@@ -66,27 +67,27 @@ def write_profile(profile: Profile, file: BinaryIO) -> None:
 
 
 def _may_be_read(size: int, text: int, tables: dict[str, Any]) -> bool:
-    """Tell whether a reader would believe that so small a file holds so much."""
+    """Return whether a reader would accept that a file of this size unpacks to that much."""
     unpacked = sum(
         table["rows"] * file_format.item_bytes(column["dtype"])
         for table in tables.values()
         for column in table["columns"]
     )
     return text <= file_format.most_bytes(
-        file_format.SMALL_CATALOGUE, size
+        file_format.SMALL_MANIFEST, size
     ) and unpacked <= file_format.most_bytes(file_format.SMALL_TABLES, size)
 
 
 def _describe_table(name: str, table: "pd.DataFrame", members: list[Member]) -> dict[str, Any]:
-    """Say what is in a table; its columns are added to `members`."""
+    """Return the description of a table, and add its columns to `members`."""
     place = f"profile.{name}"
     if not np.array_equal(table.index, np.arange(len(table))):
         raise NbprofError(
-            f"{place} cannot be saved: its rows must be numbered from 0, as reset_index does."
+            f"{place} cannot be saved: its rows must be numbered from 0; call reset_index first."
         )
     if not table.columns.is_unique or not all(map(file_format.is_name, table.columns)):
         raise NbprofError(
-            f"{place} cannot be saved: its columns need names that are all different."
+            f"{place} cannot be saved: its columns need names, all of them different."
         )
     columns = []
     for number, column in enumerate(table.columns):
@@ -101,7 +102,7 @@ def _describe_table(name: str, table: "pd.DataFrame", members: list[Member]) -> 
 
 
 def _encode_column(column: "pd.Series[Any]", place: str) -> tuple[Numbers, dict[str, Any]]:
-    """Turn a column into numbers, and say how to turn them back."""
+    """Return the numbers that stand for a column, and the description that turns them back."""
     dtype = str(column.dtype)
     if dtype in file_format.NUMBERS:
         return _narrow(column.to_numpy()), {"dtype": dtype}
@@ -111,19 +112,21 @@ def _encode_column(column: "pd.Series[Any]", place: str) -> tuple[Numbers, dict[
     elif dtype == file_format.OBJECT:
         codes, values = _number_values([_encode(value, place) for value in column])
     else:
-        raise NbprofError(f"{place} cannot be saved: nbprof's file has no columns of {dtype}.")
+        raise NbprofError(
+            f"{place} cannot be saved: nbprof's file has no columns of {dtype}; convert it first."
+        )
     return _narrow(codes.astype(np.uint32)), {"dtype": dtype, "values": values}
 
 
 def _number_values(encoded: list[Any]) -> tuple[Numbers, list[Any]]:
-    """Number the distinct values; 1, 1.0 and True, equal in Python, are told apart."""
+    """Number the distinct values, keeping 1, 1.0 and True apart, which Python finds equal."""
     numbers: dict[str, int] = {}
     codes = [numbers.setdefault(json.dumps(value), len(numbers)) for value in encoded]
     return np.array(codes, dtype=np.uint32), [json.loads(text) for text in numbers]
 
 
 def _narrow(numbers: Numbers) -> Numbers:
-    """Give whole numbers the smallest type of their kind that holds them all."""
+    """Convert whole numbers to the narrowest type of their kind that holds them all."""
     if numbers.dtype.kind not in "iu" or not len(numbers):
         return numbers
     kind = "int" if numbers.dtype.kind == "i" else "uint"
@@ -140,7 +143,7 @@ def _encode_all(values: dict[str, Any], place: str) -> dict[str, Any]:
 
 
 def _encode(value: object, place: str) -> Any:
-    """Spell a value in JSON so that it comes back as it was."""
+    """Encode a value as JSON that decodes to the same value."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | int):
@@ -148,31 +151,31 @@ def _encode(value: object, place: str) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {file_format.FLOAT: str(value)}
     if isinstance(value, tuple):
-        return [_encode(one, place) for one in value]
+        return [_encode(item, place) for item in value]
     if isinstance(value, list):
-        return {file_format.LIST: [_encode(one, place) for one in value]}
+        return {file_format.LIST: [_encode(item, place) for item in value]}
     raise NbprofError(
         f"{place} cannot be saved: it has a {type(value).__name__}; "
         "nbprof's file holds numbers, texts, None, and tuples and lists of them."
     )
 
 
-def _write_zip(file: BinaryIO, catalogue: bytes, members: list[Member], deflate: bool) -> None:
+def _write_zip(file: BinaryIO, manifest: bytes, members: list[Member], deflate: bool) -> None:
     with zipfile.ZipFile(file, "w") as archive:
-        _write_member(archive, file_format.CATALOGUE, catalogue, deflate)
+        _write_member(archive, file_format.MANIFEST, manifest, deflate)
         for member in members:
             _write_member(archive, member.name, member.content, deflate)
 
 
 def _write_member(archive: zipfile.ZipFile, name: str, content: bytes, deflate: bool) -> None:
-    info = zipfile.ZipInfo(name)  # without a date: the same profile gives the same bytes
+    info = zipfile.ZipInfo(name)  # without a date, so that a profile always gives the same bytes
     info.external_attr = 0o644 << 16
     method = zipfile.ZIP_DEFLATED if deflate and _pays(content) else zipfile.ZIP_STORED
     archive.writestr(info, content, method, LEVEL)
 
 
 def _pays(content: bytes) -> bool:
-    """Tell from two stretches whether deflating makes it smaller."""
+    """Return whether deflating pays, judging by the beginning and the middle."""
     half = len(content) // 2
     sample = content[: SAMPLE // 2] + content[half : half + SAMPLE // 2]
     return len(zlib.compress(sample, 1)) < PAYS * len(sample)

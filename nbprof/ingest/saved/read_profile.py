@@ -1,4 +1,4 @@
-"""nbprof's own file, read into a Profile; docs/own-file.md describes it."""
+"""Read nbprof's own file into a Profile; docs/own-file.md describes the format."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from nbprof._profile import TABLES, Profile, Recording
 from nbprof.errors import NbprofError
-from nbprof.file_format import CATALOGUE, VERSION
-from nbprof.ingest.saved.manifest import decode_all, expect, read_catalogue
-from nbprof.ingest.saved.references import check_pointers
-from nbprof.ingest.saved.stored_tables import StoredTable, check_kinds, read_tables
+from nbprof.file_format import MANIFEST, VERSION
+from nbprof.ingest.saved.manifest import decode_all, expect, read_manifest
+from nbprof.ingest.saved.stored_tables import read_tables
+from nbprof.ingest.saved.table_checks import check_columns, check_values
 from nbprof.ingest.saved.zip_members import DamageError, Members
 from nbprof.lazy_tables import lazily
-from nbprof.schema import lacking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,80 +20,64 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a file holds, before it is a Profile."""
+    """The contents of a file, before they become a Profile."""
 
     tables: "dict[str, Callable[[], pd.DataFrame]]"
-    """What makes each table."""
+    """Functions that make the tables."""
     recording: dict[str, Any]
     fields: dict[str, Any]
 
 
 def _from_1_to_2(contents: Contents) -> Contents:
-    """Leave what the op log says of nodes among the nodes, where it is still found."""
+    """Change nothing: readers still find the op log of version 1 in the table of nodes."""
     return contents
 
 
 UPGRADES: dict[int, Callable[[Contents], Contents]] = {1: _from_1_to_2}
-"""By version: what makes of the contents of such a file those of the version after it."""
+"""Functions that turn the contents of a version into those of the next."""
 
 
 def read_own_file(path: Path) -> Profile:
-    """Read what `profile.save` wrote; nothing in the file is run, and no size in it believed."""
+    """Read what `profile.save` wrote, running nothing in the file and trusting no size in it."""
     try:
         with path.open("rb") as file:
             return _read_profile(Members(file))
     except DamageError as damage:
         raise NbprofError(f"{path} cannot be read as nbprof's own file: {damage}.") from damage
     except RecursionError as error:
-        raise NbprofError(f"{path} cannot be read: {CATALOGUE} is nested too deeply.") from error
+        raise NbprofError(f"{path} cannot be read: {MANIFEST} is nested too deeply.") from error
     except OSError as error:
         raise NbprofError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
 def _read_profile(members: Members) -> Profile:
-    catalogue = read_catalogue(members)
-    version = expect(catalogue, "version", int, CATALOGUE)
-    tables = read_tables(members, expect(catalogue, "tables", dict, CATALOGUE), TABLES)
-    check_kinds(tables)
-    check_pointers(tables)
+    manifest = read_manifest(members)
+    tables = read_tables(members, expect(manifest, "tables", dict, MANIFEST), TABLES)
+    check_values(tables)
     contents = Contents(
         tables={name: lazily(table.make) for name, table in tables.items()},
-        recording=decode_all(expect(catalogue, "recording", dict, CATALOGUE)),
-        fields=decode_all(expect(catalogue, "fields", dict, CATALOGUE)),
+        recording=decode_all(expect(manifest, "recording", dict, MANIFEST)),
+        fields=decode_all(expect(manifest, "fields", dict, MANIFEST)),
     )
-    for number in range(version, VERSION):
-        contents = UPGRADES[number](contents)
-    recording = {
-        field.name: contents.recording[field.name]
-        for field in fields(Recording)
-        if _is_there(field, contents.recording, "the recording")
+    for version in range(expect(manifest, "version", int, MANIFEST), VERSION):
+        contents = UPGRADES[version](contents)
+    recording = Recording(**_values_of(Recording, contents.recording, "the recording"))
+    check_columns(tables, recording.tfprof)
+    values = contents.fields | contents.tables | {"recording": recording}
+    return Profile(**_values_of(Profile, values, "the profile"))
+
+
+def _values_of(kind: type, values: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return the values of those fields of a dataclass that are present."""
+    return {
+        field.name: values[field.name]
+        for field in fields(kind)
+        if _is_present(field, values, place)
     }
-    made = Recording(**recording)
-    hosts = tables["machines"].rows if "machines" in tables else 0
-    column = lacking({name: one.columns for name, one in tables.items()}, made.tfprof, hosts > 0)
-    if column:
-        raise DamageError(f"it lacks {column}")
-    if made.tfprof and "nodes" in tables:
-        _check_logged(tables["nodes"], tables.get("logged"))
-    values = contents.fields | contents.tables | {"recording": made}
-    return Profile(
-        **{
-            field.name: values[field.name]
-            for field in fields(Profile)
-            if _is_there(field, values, "the profile")
-        }
-    )
 
 
-def _check_logged(nodes: StoredTable, logged: StoredTable | None) -> None:
-    """Refuse a log of other nodes; nodes of version 1 say themselves what was logged."""
-    rows = logged.rows if logged else 0
-    if rows != nodes.rows and not {"types", "float_ops"} <= nodes.columns.keys():
-        raise DamageError(f"logged should have a row for each of {nodes.rows} nodes and has {rows}")
-
-
-def _is_there(field: Field[Any], values: dict[str, Any], place: str) -> bool:
-    """Tell whether a field has a value, of the type it should have."""
+def _is_present(field: Field[Any], values: dict[str, Any], place: str) -> bool:
+    """Return whether a field has a value; refuse a missing one or one of another type."""
     if field.name not in values:
         if field.default is MISSING and field.default_factory is MISSING:
             what = "table" if field.name in TABLES else "entry"
@@ -111,5 +94,5 @@ def _fits(value: object, expected: Any) -> bool:
     if not isinstance(kind, type):
         return True
     if isinstance(value, tuple) and parts[1:] == (...,):
-        return issubclass(tuple, kind) and all(_fits(one, parts[0]) for one in value)
+        return issubclass(tuple, kind) and all(_fits(item, parts[0]) for item in value)
     return isinstance(value, kind)

@@ -1,10 +1,10 @@
-"""The tables in nbprof's own file, read column by column; no Python object per number.
+"""Read the tables in nbprof's own file column by column, without a Python object per number.
 
-All is read and checked when the file is loaded, so that whatever is wrong is said then. The frames
-are made later, when they are asked for: that takes longer, and a view looks at few of them.
+Loading a file reads and checks everything, so that all errors come then. DataFrames are made on
+request: that takes longer, and a view needs few of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,56 +15,58 @@ import pandas as pd
 from nbprof import file_format
 from nbprof.ingest.saved.manifest import decode, expect
 from nbprof.ingest.saved.zip_members import DamageError, Members
-from nbprof.schema import COUNTS, KINDS, NUMBERS, TEXT, TEXTS, TRUTH, WHOLE
 
 Described = dict[str, Any]
-"""What the catalogue says about a column."""
+"""A column's description in the manifest."""
 MOST_ROWS = 1 << 40
+"""Maximum number of rows of a table."""
 MOST_TEXT = 256 << 20
-"""How many bytes of text a column may repeat; one with more shares its texts instead."""
+"""Size in bytes up to which Arrow may copy a column's texts for every row."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredColumn:
-    """A column as it is stored, checked."""
+    """A column as stored in the file, already checked."""
 
     dtype: str
     numbers: npt.NDArray[Any]
-    """The column itself, perhaps narrower, or for each row the place of its value in `values`."""
+    """The numbers, perhaps narrower than `dtype`; or for each row an index into `values`."""
     values: npt.NDArray[np.object_] | None = None
 
     def make(self) -> Any:
-        """Make the column of a frame."""
+        """Return the column of a DataFrame."""
         if self.values is None:
             return self.numbers.astype(self.dtype)
         if self.dtype == file_format.TEXT:
             return _make_text(self.values, self.numbers)
-        return pd.Series(self.values[self.numbers], dtype=object)  # texts would become "str"
+        return pd.Series(
+            self.values[self.numbers], dtype=object
+        )  # pandas would turn texts into "str"
 
 
 @dataclass(frozen=True, eq=False)
 class StoredTable:
-    """A table as it is stored, checked."""
+    """A table as stored in the file, already checked."""
 
     rows: int
     columns: dict[str, StoredColumn]
 
     def make(self) -> pd.DataFrame:
-        """Make the frame."""
-        made = {name: column.make() for name, column in self.columns.items()}
-        return pd.DataFrame(made, index=pd.RangeIndex(self.rows), copy=False)
+        """Return the DataFrame."""
+        columns = {name: column.make() for name, column in self.columns.items()}
+        return pd.DataFrame(columns, index=pd.RangeIndex(self.rows), copy=False)
 
 
 def read_tables(
     members: Members, described: dict[str, Any], names: Iterable[str]
 ) -> dict[str, StoredTable]:
-    """Read those of the tables that are there."""
+    """Read those of the named tables that the file has."""
     wanted = {name: expect(described, name, dict, "tables") for name in names if name in described}
     columns = {name: _columns(table, name) for name, table in wanted.items()}
     claimed = sum(
         wanted[name]["rows"] * file_format.item_bytes(column["dtype"])
-        for name, some in columns.items()
-        for column in some
+        for name, described_columns in columns.items()
+        for column in described_columns
     )
     if claimed > file_format.most_bytes(file_format.SMALL_TABLES, members.file_size):
         raise DamageError(f"its tables claim {claimed:,} bytes, too many for a file of this size")
@@ -72,7 +74,7 @@ def read_tables(
 
 
 def _columns(table: dict[str, Any], name: str) -> list[Described]:
-    """Check what is said about a table and its columns, as far as one can without reading."""
+    """Return the descriptions of a table's columns, checked as far as possible unread."""
     place = f"the table {name!r}"
     if not 0 <= expect(table, "rows", int, place) <= MOST_ROWS:
         raise DamageError(f"{place} should have 0 to {MOST_ROWS:,} rows")
@@ -120,8 +122,8 @@ def _read_column(members: Members, rows: int, column: Described) -> StoredColumn
     if rows and numbers.max() >= len(encoded):
         raise DamageError(f"{member} has a code beyond its {len(encoded):,} values")
     values = np.empty(len(encoded), dtype=object)
-    for number, one in enumerate(encoded):
-        values[number] = decode(one)
+    for number, value in enumerate(encoded):
+        values[number] = decode(value)
     if dtype == file_format.TEXT and not all(map(_is_text, values)):
         raise DamageError(f"{member} should hold text only")
     return StoredColumn(dtype, numbers, values)
@@ -138,57 +140,25 @@ def _read_numbers(members: Members, rows: int, dtype: str, name: str) -> npt.NDA
     return numbers
 
 
-def check_kinds(tables: dict[str, StoredTable]) -> None:
-    """Refuse a column that holds another kind of value; without rows it may be of any."""
-    for name, table in tables.items():
-        for column, kind in KINDS[name].items():
-            stored = table.columns.get(column)
-            if stored is not None and table.rows and not HOLDS[kind](stored):
-                raise DamageError(f"{name}.{column} should hold {kind}")
-
-
-def _of_dtypes(kinds: str) -> Callable[[StoredColumn], bool]:
-    return lambda stored: stored.values is None and stored.numbers.dtype.kind in kinds
-
-
-def _of_objects(fits: Callable[[object], bool]) -> Callable[[StoredColumn], bool]:
-    return lambda stored: stored.values is not None and all(map(fits, stored.values))
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
-
-
-HOLDS = {
-    WHOLE: _of_dtypes("iu"),
-    NUMBERS: _of_dtypes("iuf"),
-    TRUTH: _of_dtypes("b"),
-    COUNTS: _of_dtypes("biu"),
-    TEXT: _of_objects(lambda value: isinstance(value, str)),
-    TEXTS: _of_objects(_are_texts),
-}
-"""What tells whether a column holds a kind of value."""
-
-
 def _is_text(value: object) -> bool:
-    """Tell whether it may stand in a column of text: also what stands for none, None or NaN."""
+    """Return whether a column of text may hold this: a text, or None or NaN for a missing one."""
     return isinstance(value, str) or value is None or value != value
 
 
 def _make_text(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> Any:
-    """Give text the dtype that this pandas gives to text."""
+    """Return texts in the dtype that the installed pandas uses for text."""
     dtype = pd.Series(["text"]).dtype
     if getattr(dtype, "storage", "") == "pyarrow" and not _suits_arrow(values, codes):
         dtype = pd.StringDtype("python", na_value=np.nan)
-    if not isinstance(dtype, pd.StringDtype):  # pandas before 3
+    if not isinstance(dtype, pd.StringDtype):  # pandas 2
         return pd.Series(values[codes], dtype=object)
     return pd.Series(values, dtype=dtype).array.take(codes)
 
 
 def _suits_arrow(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> bool:
-    """Tell whether Arrow can hold these texts: it has a copy for every row, and no surrogates."""
+    """Return whether Arrow can hold these texts: it copies each for every row, as UTF-8."""
     try:
-        sizes = [len(one.encode()) if isinstance(one, str) else 0 for one in values]
+        sizes = [len(text.encode()) if isinstance(text, str) else 0 for text in values]
     except UnicodeEncodeError:
         return False
     return int(np.array([*sizes, 0])[codes].sum()) <= MOST_TEXT

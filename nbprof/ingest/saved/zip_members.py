@@ -1,7 +1,7 @@
-"""The members of a zip file, of which nothing is believed: neither a name nor a size.
+"""Read the members of a zip file without trusting a name or a size in it.
 
-Python's zipfile reads the directory. The members are read here: its own way of doing that takes
-longer than all the rest of loading a small profile.
+Python's zipfile reads the directory. The members are read here: zipfile's own way takes longer
+than everything else that loading a small profile does.
 """
 
 import struct
@@ -9,19 +9,23 @@ import zipfile
 import zlib
 from typing import BinaryIO
 
+from nbprof.file_format import ZIP
+
 FAULTS = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-"""What Python's zipfile and zlib raise over damaged files."""
+"""What Python's zipfile and zlib raise on damaged files."""
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The compression methods that nbprof writes."""
 ENCRYPTED = 0x1
+"""Flag of a member that needs a password."""
 HEADER = struct.Struct("<4s22xHH")
-"""What stands before a member: how it begins, and the lengths of its name and of what follows."""
+"""A member's header: its first bytes, then the lengths of its name and of its extra field."""
 
 
 class DamageError(Exception):
-    """What is wrong in a file, and in which place; whoever knows the file's name adds it."""
+    """What is wrong with a file, and where; the caller adds the file's name."""
 
 
 class Members:
@@ -32,17 +36,15 @@ class Members:
         try:
             self._archive = zipfile.ZipFile(file)
         except FAULTS as error:
-            raise DamageError(
-                "the zip's directory, expected at its end, is not there whole"
-            ) from error
+            raise DamageError("the zip directory at its end is missing or damaged") from error
         self.file_size = file.seek(0, 2)
 
     def size(self, name: str) -> int:
-        """Give the size that a member claims to have."""
+        """Return the size in bytes that a member claims to have."""
         return self._info(name).file_size
 
     def read(self, name: str, size: int) -> bytes:
-        """Read a member of that size; its checksum must be right."""
+        """Read a member of that size; refuse any other size and a wrong checksum."""
         info = self._info(name)
         if info.file_size != size:
             raise DamageError(f"{name} should have {size:,} bytes and claims {info.file_size:,}")
@@ -55,16 +57,16 @@ class Members:
         except FAULTS as error:
             raise DamageError(f"{name} is damaged ({error})") from error
         if len(content) != size:
-            raise DamageError(f"{name} should have {size:,} bytes and has others")
+            raise DamageError(f"{name} claims {size:,} bytes and unpacks to another size")
         if zlib.crc32(content) != info.CRC:
-            raise DamageError(f"{name} is damaged (its checksum is another)")
+            raise DamageError(f"{name} is damaged (its checksum does not match)")
         return content
 
     def _packed(self, info: zipfile.ZipInfo) -> bytes:
         self._file.seek(info.header_offset)
-        begins, name, extra = HEADER.unpack(self._file.read(HEADER.size))
-        if begins != b"PK\x03\x04" or info.compress_size > self.file_size:
-            raise ValueError("nothing of this size begins there")
+        first_bytes, name, extra = HEADER.unpack(self._file.read(HEADER.size))
+        if first_bytes != ZIP or info.compress_size > self.file_size:
+            raise ValueError("no member of this size begins there")
         self._file.seek(name + extra, 1)
         return self._file.read(info.compress_size)
 

@@ -22,11 +22,11 @@ from support.by_hand import node, variable
 from support.paths import DATA, TOP
 
 import nbprof
-from nbprof import NbprofError, file_format, schema
+from nbprof import NbprofError, file_format
 from nbprof._profile import TABLES, Profile, Recording
 from nbprof.export.own_file import write_profile
-from nbprof.ingest.saved import read_profile, stored_tables
-from nbprof.schema import KINDS, POINTERS
+from nbprof.ingest.saved import read_profile, stored_tables, table_schema
+from nbprof.ingest.saved.table_schema import KINDS, POINTERS
 
 PAGE = TOP / "docs" / "own-file.md"
 VERSION_1 = DATA / "own_file" / "version_1.nbprof"
@@ -82,15 +82,15 @@ def with_table(table):
     return dataclasses.replace(by_hand.profile(), shapes=table.assign(shapes=shapes))
 
 
-def rewritten(path, target, change=lambda catalogue: None, members=None):
-    """Copy a file with another catalogue, and other contents for some members (None: without)."""
+def rewritten(path, target, change=lambda manifest: None, members=None):
+    """Copy a file with another manifest, and other contents for some members (None: without)."""
     members = members or {}
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
             content = members.get(name, old.read(name))
-            if name == file_format.CATALOGUE and name not in members:
-                catalogue = json.loads(content)
-                content = json.dumps(change(catalogue) or catalogue).encode()
+            if name == file_format.MANIFEST and name not in members:
+                manifest = json.loads(content)
+                content = json.dumps(change(manifest) or manifest).encode()
             if content is not None:
                 new.writestr(name, content)
     return target
@@ -238,7 +238,7 @@ def test_the_same_profile_gives_the_same_bytes():
 
 def test_a_column_that_would_shrink_beyond_belief_can_still_be_loaded(tmp_path, monkeypatch):
     monkeypatch.setattr(file_format, "SMALL_TABLES", 0)
-    monkeypatch.setattr(file_format, "SMALL_CATALOGUE", 0)
+    monkeypatch.setattr(file_format, "SMALL_MANIFEST", 0)
     profile = with_table(pd.DataFrame({"zeros": np.zeros(300_000)}))
     notes = dataclasses.replace(by_hand.profile(), notes=("a" * 3_000_000,))
 
@@ -363,12 +363,12 @@ def test_there_is_an_upgrade_from_every_older_version():
 
 
 def test_what_a_later_nbprof_adds_is_ignored(file, tmp_path):
-    def add(catalogue):
-        catalogue["later"] = {}
-        catalogue["tables"]["later"] = "?"
-        catalogue["fields"]["later"] = [1]
-        catalogue["recording"]["later"] = 1
-        catalogue["tables"]["nodes"]["columns"][0]["later"] = 1
+    def add(manifest):
+        manifest["later"] = {}
+        manifest["tables"]["later"] = "?"
+        manifest["fields"]["later"] = [1]
+        manifest["recording"]["later"] = 1
+        manifest["tables"]["nodes"]["columns"][0]["later"] = 1
 
     more = rewritten(file, tmp_path / "more", add)
     with zipfile.ZipFile(more, "a") as archive:
@@ -378,8 +378,8 @@ def test_what_a_later_nbprof_adds_is_ignored(file, tmp_path):
 
 
 def test_what_has_a_default_may_be_missing(file, tmp_path):
-    def remove(catalogue):
-        del catalogue["fields"]["notes"], catalogue["recording"]["traced_ns"]
+    def remove(manifest):
+        del manifest["fields"]["notes"], manifest["recording"]["traced_ns"]
 
     loaded = nbprof.load(rewritten(file, tmp_path / "less", remove))
 
@@ -387,12 +387,12 @@ def test_what_has_a_default_may_be_missing(file, tmp_path):
     assert loaded.recording.traced_ns == 0
 
 
-def nodes(catalogue):
-    return catalogue["tables"]["nodes"]
+def nodes(manifest):
+    return manifest["tables"]["nodes"]
 
 
-def column(catalogue, number=0):
-    return nodes(catalogue)["columns"][number]
+def column(manifest, number=0):
+    return nodes(manifest)["columns"][number]
 
 
 HOSTILE = {
@@ -404,7 +404,7 @@ HOSTILE = {
     "notes that are text": (lambda it: it["fields"].update(notes="a"), "'notes'"),
     "another format": (lambda it: it.update(format="else"), "nbprof.json should begin"),
     "no object": (lambda it: [1], "nbprof.json should begin"),
-    "version 0": (lambda it: it.update(version=0), "the first was 1"),
+    "version 0": (lambda it: it.update(version=0), "start at 1"),
     "a version in words": (lambda it: it.update(version="1"), "a whole number under 'version'"),
     "version true": (lambda it: it.update(version=True), "a whole number under 'version'"),
     "too many rows": (lambda it: nodes(it).update(rows=2**39), "too many for a file"),
@@ -433,9 +433,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
-def test_a_catalogue_that_lies_is_refused(file, tmp_path, change, reason):
-    def changed(catalogue):
-        result = change(catalogue)
+def test_a_manifest_that_lies_is_refused(file, tmp_path, change, reason):
+    def changed(manifest):
+        result = change(manifest)
         return result if isinstance(result, list) else None
 
     assert reason in refusal(rewritten(file, tmp_path / "hostile", changed))
@@ -470,8 +470,8 @@ OTHER_COLUMNS = {
 
 
 ONE = {
-    **{schema.WHOLE: 0, schema.NUMBERS: 1.0, schema.TRUTH: True},
-    **{schema.TEXT: "a", schema.TEXTS: ("a",)},
+    **{table_schema.WHOLE: 0, table_schema.NUMBERS: 1.0, table_schema.TRUTH: True},
+    **{table_schema.TEXT: "a", table_schema.TEXTS: ("a",)},
 }
 
 
@@ -546,8 +546,8 @@ def test_a_log_that_is_missing_is_refused(tmp_path):
     file = tmp_path / "x.nbprof"
     nbprof.load(DATA / "tfprof" / "profile").save(file)
 
-    def without(catalogue):
-        del catalogue["tables"]["logged"]
+    def without(manifest):
+        del manifest["tables"]["logged"]
 
     assert "nodes and has 0." in refusal(rewritten(file, tmp_path / "y.nbprof", without))
 
@@ -714,7 +714,7 @@ def test_a_damaged_file_gives_the_profile_or_a_refusal_and_nothing_else(file):
             assert_same(profile, result)
 
 
-def test_a_damaged_catalogue_gives_a_profile_or_a_refusal(file, tmp_path):
+def test_a_damaged_manifest_gives_a_profile_or_a_refusal(file, tmp_path):
     with zipfile.ZipFile(file) as archive:
         text = archive.read("nbprof.json")
     chance = random.Random(5)

@@ -1,19 +1,19 @@
-"""What the columns of a Profile's tables hold, for whoever reads tables from a file."""
+"""What the columns of a Profile's tables hold."""
 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 
 class Pointer(NamedTuple):
-    """What the numbers in a column stand for: rows of a table, from 0."""
+    """What the numbers in a column refer to: rows of a table, counted from 0."""
 
     table: str
     column: str = ""
-    """Not the rows of the table are meant then, but the numbers in this column of it."""
+    """If given, the numbers are values of this column instead of row numbers."""
     optional: bool = True
     """Whether -1 may stand for none."""
     earlier: bool = False
-    """Whether only a row before the own one is meant, so that nothing is inside itself."""
+    """Whether a row may refer to earlier rows only, so that nothing contains itself."""
 
 
 POINTERS = {
@@ -32,8 +32,9 @@ POINTERS = {
     "values": {"node": Pointer("nodes", optional=False)},
     "allocator": {"event": Pointer("events", optional=False)},
 }
-"""The columns that point into tables, by table; a `stack` that has no frames is not known."""
+"""The columns that refer to tables, by table; `stack` is none, as a stack may have no frames."""
 
+# What a column may hold, as errors call it.
 WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
 COUNTS = "truth values or counts of them"
 TEXT, TEXTS = "texts", "tuples of texts"
@@ -76,7 +77,7 @@ KINDS = {
     table: {column: kind for kind, columns in held.items() for column in columns.split()}
     for table, held in _HELD.items()
 }
-"""What the columns hold that do not point into tables, by table and column."""
+"""What all other columns hold, by table and column."""
 
 _SOMETIMES = {
     "nodes": {"data_format", "float_ops", "has_stack", "trainable", "types"},
@@ -86,18 +87,19 @@ _SOMETIMES = {
     "traces": {"host"},
     "spent": {"host"},
 }
-"""The columns that some profiles have, by where they come from; all others are always there."""
+"""The columns that only some profiles have; all others are required."""
 _UNLESS_TFPROF = {"nodes": {"types"}, "threads": {"is_cell"}}
-_OF_HOSTS = {"threads": {"host"}, "allocations": {"host"}}
-"""Those of them that profiles which are not tfprof's always have, and those of many hosts."""
+"""Those of them that every profile but tfprof's has."""
+_WITH_HOSTS = {"threads": {"host"}, "allocations": {"host"}}
+"""Those of them that every profile of hosts has."""
 
 
-def lacking(tables: Mapping[str, Collection[str]], is_tfprof: bool, has_hosts: bool) -> str:
-    """Name a column that views need and these tables do not have, or give an empty text."""
-    for table, there in tables.items():
-        wanted = {*KINDS[table], *POINTERS.get(table, ())} - _SOMETIMES.get(table, set())
-        wanted |= set() if is_tfprof else _UNLESS_TFPROF.get(table, set())
-        wanted |= _OF_HOSTS.get(table, set()) if has_hosts else set()
-        for column in sorted(wanted.difference(there)):
+def missing_column(tables: Mapping[str, Collection[str]], is_tfprof: bool, has_hosts: bool) -> str:
+    """Return the first required column that these tables lack, empty if they have all."""
+    for table, columns in tables.items():
+        required = {*KINDS[table], *POINTERS.get(table, ())} - _SOMETIMES.get(table, set())
+        required |= set() if is_tfprof else _UNLESS_TFPROF.get(table, set())
+        required |= _WITH_HOSTS.get(table, set()) if has_hosts else set()
+        for column in sorted(required.difference(columns)):
             return f"{table}.{column}"
     return ""
