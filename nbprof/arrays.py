@@ -1,4 +1,4 @@
-"""Columns of numbers, and of the bytes that texts and messages are made of."""
+"""Names for the arrays used everywhere, and copying spans of bytes."""
 
 from itertools import pairwise
 from typing import Any
@@ -9,20 +9,23 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
-"""Row numbers of a table, NONE where there is none."""
+"""Row numbers of a table, NONE for no row."""
 Words = npt.NDArray[np.uint64]
+"""Eight bytes each, as an integer."""
 Mask = npt.NDArray[np.bool_]
 Letters = npt.NDArray[np.uint8]
+"""Bytes."""
 Positions = npt.NDArray[np.integer[Any]]
+"""Positions or sizes in bytes, of any integer type."""
 
 NONE = -1
 """The row number that stands for no row."""
 GATHERED = 1 << 20
-"""About so many bytes are copied at once."""
+"""Approximate number of bytes that `gather` copies at once."""
 
 
 def each_position(begin: Positions, size: Positions) -> Ints:
-    """Give every position in all the spans, one span after the other."""
+    """Return every position in all the spans, one span after the other."""
     begin, size = begin.astype(np.int64), size.astype(np.int64)
     before = np.cumsum(size) - size
     where: Ints = np.arange(int(size.sum())) + np.repeat(begin - before, size)
@@ -35,7 +38,7 @@ def gather(letters: Letters, begin: Positions, size: Positions) -> Letters:
     if len(begin) and (begin == begin[0] + until[:-1]).all():
         return letters[begin[0] : begin[0] + until[-1]]
     copied = np.empty(until[-1], np.uint8)
-    # In parts, for the position of a byte takes eight times its room.
+    # In parts, because the position of a byte takes eight times its memory.
     borders = np.searchsorted(until, np.arange(0, int(until[-1]) + GATHERED, GATHERED))
     for first, last in pairwise(np.unique(np.minimum(borders, len(size))).tolist()):
         where = each_position(begin[first:last], size[first:last])

@@ -7,16 +7,16 @@ from nbprof.arrays import Rows
 
 
 def distinct(values: npt.NDArray[np.integer], width: int) -> tuple[Rows, Rows]:
-    """Give the distinct values, ascending, and which of them each is; all lie in range(width).
+    """Return the distinct values, ascending, and which of them each is; all are in range(width).
 
-    As `np.unique(values, return_inverse=True)`, but in linear time where the range is not wide.
+    Like `np.unique(values, return_inverse=True)`, but in linear time unless the range is wide.
     """
     if width > 16 * len(values) + 1024:
         found, which = np.unique(values, return_inverse=True)
         return found.astype(np.intp), which
-    there = np.zeros(width, dtype=bool)
-    there[values] = True
-    found = np.flatnonzero(there)
+    occurs = np.zeros(width, dtype=bool)
+    occurs[values] = True
+    found = np.flatnonzero(occurs)
     number = np.empty(width, dtype=np.intp)
     number[found] = np.arange(len(found))
     return found, number[values]
@@ -25,9 +25,9 @@ def distinct(values: npt.NDArray[np.integer], width: int) -> tuple[Rows, Rows]:
 def distinct_pairs(
     first: npt.NDArray[np.integer], second: npt.NDArray[np.integer], width: int
 ) -> tuple[Rows, Rows, Rows]:
-    """Give the distinct pairs, in order, and which of them each is; `second` is in range(width).
+    """Return the distinct pairs, sorted, and which of them each is; `second` is in range(width).
 
-    Each of both is numbered first: of numbers from wide ranges few are distinct.
+    Both sides are numbered first, as few values of a wide range are distinct.
     """
     low = int(first.min(initial=0))
     firsts, of_first = distinct(first - low, int(first.max(initial=0)) - low + 1)

@@ -1,4 +1,4 @@
-"""A file that is there whole or not at all."""
+"""Write a file completely or not at all."""
 
 import os
 import shutil
@@ -14,23 +14,23 @@ from nbprof.errors import NbprofError
 
 
 def check_path(given: object) -> None:
-    """Refuse what is no path."""
+    """Refuse anything that is not a path."""
     if not isinstance(given, str | os.PathLike) or not os.fspath(given):
-        raise NbprofError(f"a file to be written needs a path, not {given!r}.")
+        raise NbprofError(f"cannot write to {given!r}: give the path of a file.")
 
 
 @contextmanager
 def whole_file(path: "str | os.PathLike[str]") -> Iterator[BinaryIO]:
-    """Open a file beside `path` that takes its place when the block ends without an exception.
+    """Open a temporary file that replaces `path` if the block ends without an exception.
 
-    What is no ordinary file, such as a pipe or `/dev/stdout`, is written to, never replaced.
+    A pipe or device such as `/dev/stdout` is written to, never replaced.
     """
     check_path(path)
     try:
-        with _handed_on(path) if _is_device(path) else _put_in_place(path) as file:
+        with _copied_to(path) if _is_device(path) else _moved_to(path) as file:
             yield file
     except OSError as error:
-        # Without the error itself, which tells of the part, of which nobody has heard.
+        # Not chained: the original error names the temporary file, which means nothing to users.
         raise NbprofError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
@@ -43,8 +43,8 @@ def _is_device(path: "str | os.PathLike[str]") -> bool:
 
 
 @contextmanager
-def _handed_on(path: "str | os.PathLike[str]") -> Iterator[BinaryIO]:
-    """Gather all that is written, and hand it on in the end: a pipe cannot go back."""
+def _copied_to(path: "str | os.PathLike[str]") -> Iterator[BinaryIO]:
+    """Collect the content and copy it at the end, because a pipe is not seekable."""
     with tempfile.TemporaryFile() as file:
         yield file
         file.seek(0)
@@ -53,7 +53,7 @@ def _handed_on(path: "str | os.PathLike[str]") -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _put_in_place(path: "str | os.PathLike[str]") -> Iterator[BinaryIO]:
+def _moved_to(path: "str | os.PathLike[str]") -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{uuid.uuid4().hex}.part")
     try:

@@ -1,11 +1,11 @@
-"""Load files: their content says what they are, not their names."""
+"""Load profiles from files, recognised by their content, not by their names."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
 from nbprof.files.cluster import READING, read_on_cluster
-from nbprof.files.file_kinds import Source, kind_of, not_readable
+from nbprof.files.file_kinds import Source, kind_of
 from nbprof.files.locations import Place, each_once, places
 from nbprof.files.logdir import Run, find_traces
 from nbprof.files.many_traces import Job, read_many, read_one
@@ -19,33 +19,35 @@ if TYPE_CHECKING:
 
 
 DASK = "dask"
+"""The engine that reads traces on a Dask cluster."""
 
 
 def load(
     path_or_paths: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]",
     engine: str | None = None,
 ) -> "Profile":
-    """Read a profile from a file, whatever its name; nothing in a file is ever run.
+    """Read a profile from a file, whatever its name, without running anything in it.
 
-    A folder stands for the traces of its newest run, one per host; several traces, given as a
+    A folder stands for the traces of its newest run, one per host. Several traces, given as a
     list, a pattern or a folder, become one Profile of many hosts. With `engine="dask"` the workers
-    of a Dask cluster read them, and only sums come back: the views are the same.
+    of a Dask cluster read them and send back only sums; the views are the same.
     """
     if engine not in (None, DASK):
-        raise NbprofError(f"there is no engine {engine!r}: leave engine out, or say {DASK!r}.")
+        raise NbprofError(f"unknown engine {engine!r}: leave it out, or use {DASK!r}.")
     found, folders = _files(places(path_or_paths))
     if engine == DASK:
         profile = read_many(found, read_on_cluster, folders)
     elif len(found) == 1:
-        profile = _read(Source(found[0]))
+        source = Source(found[0])
+        profile = kind_of(source).read(source)
     else:
-        profile = read_many(found, _one_by_one, folders)
+        profile = read_many(found, _read_in_turn, folders)
     notes = tuple(note for folder in folders for note in folder.notes)
     return replace(profile, notes=notes + profile.notes) if notes else profile
 
 
 def _files(given: list[Place]) -> tuple[list[Place], list[Run]]:
-    """Give the files that are meant, each once, and what was found in folders."""
+    """Return the files to read, each once, and the runs found in folders."""
     found: list[Place] = []
     folders: list[Run] = []
     for place in given:
@@ -57,15 +59,8 @@ def _files(given: list[Place]) -> tuple[list[Place], list[Run]]:
     return each_once(found), folders
 
 
-def _one_by_one(jobs: list[Job]) -> "Iterator[Profile]":
+def _read_in_turn(jobs: list[Job]) -> "Iterator[Profile]":
     with progress(READING, len(jobs), "file") as done:
         for job in jobs:
             yield read_one(job)
             done(1)
-
-
-def _read(source: Source) -> "Profile":
-    kind = kind_of(source)
-    if kind is None:
-        raise not_readable(source)
-    return kind.read(source)

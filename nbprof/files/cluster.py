@@ -1,4 +1,4 @@
-"""`engine="dask"`: every trace is decoded and collapsed by a worker, and only sums come back."""
+"""`engine="dask"`: workers decode and sum up the traces, and only sums come back."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 NO_DASK = (
     "engine='dask' needs the package dask, which is not installed: pip install 'nbprof[dask]'."
 )
+"""Error where dask is not installed."""
 READING = "reading traces"
+"""Title of the progress bar."""
 
 
 def read_on_cluster(jobs: "list[Job]") -> "list[Profile]":
-    """Read traces on the cluster of the current `distributed.Client`, or as dask does without."""
+    """Read traces on the cluster of the current `distributed.Client`, or with dask alone."""
     try:
         import dask
     except ImportError:
@@ -31,14 +33,14 @@ def read_on_cluster(jobs: "list[Job]") -> "list[Profile]":
 
 
 def read_collapsed(job: "Job") -> "Profile":
-    """Read one trace and keep of it what the views need."""
+    """Read one trace and reduce it to what the views need."""
     from nbprof.views.collapse import collapse
 
     return collapse(read_one(job))
 
 
 def _current_client() -> Any:
-    """Give the Client that dask would use now, or None."""
+    """Return the Client that dask would use now, or None."""
     import dask
 
     if dask.config.get("scheduler", None) not in ("dask.distributed", "distributed"):
@@ -51,7 +53,7 @@ def _current_client() -> Any:
 def _compute(dask: Any, tasks: list[Any], done: Any) -> "list[Profile]":
     from dask.callbacks import Callback
 
-    # By itself dask would take threads, which an interrupt does not end.
+    # By default dask uses threads, which an interrupt does not stop.
     scheduler = dask.config.get("scheduler", None) or "synchronous"
     with Callback(posttask=lambda *_: done(1)):
         return list(dask.compute(*tasks, scheduler=scheduler))

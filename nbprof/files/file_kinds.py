@@ -1,4 +1,4 @@
-"""The kinds of files that can be loaded, told by their first bytes."""
+"""The kinds of files that can be loaded, recognised by their first bytes."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -18,45 +18,45 @@ if TYPE_CHECKING:
     from nbprof.ingest.protobuf.wire import Buffer
 
 SMALL = 1 << 20
-"""Files of so many bytes are read at once."""
+"""Size in bytes up to which a trace is read at once."""
 
 HEAD = 4096
-"""How many of a file's first bytes are looked at."""
+"""Number of a file's first bytes that recognise it."""
 
 
 class Source:
-    """A file to be read; of one that is gzip, what is in it."""
+    """A file to read, unpacked if it is gzip."""
 
     def __init__(self, place: "Place") -> None:
         self.place = place
 
     @cached_property
     def _piped(self) -> bytes | None:
-        """All of what can be read only once."""
+        """The whole content of a pipe, which can be read only once; None for other files."""
         return self.place.read() if self.place.is_pipe else None
 
     @cached_property
     def raw_head(self) -> bytes:
-        """The first bytes as they are."""
+        """The first bytes as stored."""
         return self.place.read(HEAD) if self._piped is None else self._piped[:HEAD]
 
     @property
     def is_packed(self) -> bool:
-        """Tell whether it is gzip."""
+        """Whether it is gzip."""
         return self.raw_head.startswith(GZIP)
 
     @cached_property
     def head(self) -> bytes:
-        """The first bytes of what is in it."""
+        """The first bytes, unpacked."""
         return unpack_head(self.raw_head, HEAD) if self.is_packed else self.raw_head
 
     def content(self) -> bytes:
-        """Read it all."""
+        """Read the whole file, unpacked."""
         data = self.place.read() if self._piped is None else self._piped
         return unpack(self.place, data) if self.is_packed else data
 
     def trace(self) -> "Buffer":
-        """Give it as a trace; a long one stays in its file as far as it can."""
+        """Return the buffer of a trace; a long one is read from its file part by part."""
         from nbprof.ingest.protobuf.long_file import LongFile
         from nbprof.ingest.protobuf.wire import Buffer
 
@@ -69,8 +69,9 @@ class Kind(NamedTuple):
     """A kind of file."""
 
     what: str
+    """What errors call files of this kind."""
     recognise: Callable[[bytes], bool]
-    """Tells by the first bytes."""
+    """Returns whether a file that begins with these bytes is of this kind."""
     read: "Callable[[Source], Profile]"
 
 
@@ -83,8 +84,8 @@ def _read_own_file(source: Source) -> "Profile":
 
     if source.is_packed or is_url(source.place.path) or source.place.is_pipe:
         raise NbprofError(
-            f"{source.place} cannot be read: nbprof's own file must be a file of this machine, "
-            "not packed again; copy or unpack it first."
+            f"{source.place} cannot be read: nbprof's own file must be a local file and not "
+            "packed again; copy or unpack it first."
         )
     return read_own_file(Path(source.place.path))
 
@@ -111,9 +112,9 @@ def _is_trace(head: bytes) -> bool:
 
 
 def read_trace(source: Source, host: str = "") -> "Profile":
-    """Read a trace; `host` is what its machine is called, if not as the file.
+    """Read a trace; the host is named after the file by default.
 
-    Alone it shows how far it is; of many, which come with their host, the one who reads them does.
+    With a `host`, it is one of several, and the caller shows the progress.
     """
     from nbprof.ingest.trace.trace_file import read_trace_file
 
@@ -130,17 +131,14 @@ KINDS = (
     Kind("tfprof's saved profiles", _is_saved_profile, _read_saved_profile),
     TRACE,
 )
-"""The first that recognises a file reads it."""
+"""All kinds; the first that recognises a file reads it."""
 
 
-def kind_of(source: Source) -> Kind | None:
-    """Tell what a file is, None if it is nothing that can be read."""
-    return next((kind for kind in KINDS if kind.recognise(source.head)), None)
-
-
-def not_readable(source: Source) -> NbprofError:
-    """Make the sentence on a file that is none of the kinds."""
-    found = "something else" if source.raw_head else "empty"
+def kind_of(source: Source) -> Kind:
+    """Return the kind of a file; refuse one of no known kind."""
+    for kind in KINDS:
+        if kind.recognise(source.head):
+            return kind
+    problem = "its format is unknown" if source.raw_head else "it is empty"
     readable = ", ".join(kind.what for kind in KINDS)
-    what = f"{source.place} cannot be read: it is {found}."
-    return NbprofError(f"{what} nbprof.load reads {readable}.")
+    raise NbprofError(f"{source.place} cannot be read: {problem}. nbprof.load reads {readable}.")

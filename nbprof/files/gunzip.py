@@ -1,4 +1,4 @@
-"""Unpack gzip, in bounds: a small file cannot fill the memory."""
+"""Unpack gzip within limits, so that a small file cannot fill the memory."""
 
 import gzip
 import io
@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from nbprof.files.locations import Place
 
 GZIP = b"\x1f\x8b"
+"""First bytes of a gzip file."""
 CHUNK = 1 << 20
+"""Bytes unpacked at once."""
 SMALL = 256 << 20
-"""So much any file may unpack to; larger ones so much, and a hundred times their own size."""
+"""Size in bytes that any file may unpack to."""
 
 
 def unpack(place: "Place", packed: bytes) -> bytes:
-    """Unpack the bytes of a file that is gzip."""
+    """Unpack the bytes of a gzip file."""
     return _unpack(str(place), packed, file_format.most_bytes(SMALL, len(packed)))
 
 
 def unpack_head(packed: bytes, size: int) -> bytes:
-    """Unpack the first bytes, as far as they can be had from these."""
+    """Unpack the first `size` bytes, or as many as these bytes contain."""
     try:
         return zlib.decompressobj(wbits=31).decompress(packed, size)
     except zlib.error:
@@ -46,7 +48,7 @@ def _unpack(name: str, packed: bytes, most: int) -> bytes:
                 if whole.tell() > most:
                     raise NbprofError(
                         f"{name} cannot be read: it unpacks to more than {most >> 20} MiB, "
-                        f"{most // len(packed)} times its size; unpack it by hand if it is right."
+                        f"{most // len(packed)} times its size; unpack it yourself if you trust it."
                     )
     except (OSError, EOFError, zlib.error) as error:
         raise NbprofError(f"{name} cannot be read: its gzip is damaged ({error}).") from error

@@ -1,4 +1,4 @@
-"""Where profiles are kept: files, folders, globs, and URLs that fsspec opens."""
+"""Find files and folders by path, pattern, or URL opened by fsspec."""
 
 import glob
 import os
@@ -18,16 +18,20 @@ T = TypeVar("T")
 NO_FSSPEC = (
     "{} is a URL, and reading one needs the package fsspec: pip install 'nbprof[dask]' brings it."
 )
+"""Error where fsspec is not installed."""
 NO_PATH = "nbprof.load takes the path of a file or folder, or a list of paths, not {}."
+"""Error for anything else."""
 MOST_LETTERS = 60
+"""Number of characters of a wrong argument that an error quotes."""
 PACKED = ".gz"
+"""Suffix of a packed copy of a file."""
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_MAGIC = re.compile(r"[*?\[]")
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file or folder, here or behind a URL."""
+    """A file or folder, local or at a URL."""
 
     path: str
 
@@ -41,85 +45,85 @@ class Place:
 
     @property
     def parent(self) -> str:
-        """The folder it is in, as a text."""
+        """The path of the folder it is in."""
         if is_url(self.path):
             return self.path.rstrip("/").rpartition("/")[0]
         return str(Path(self.path).absolute().parent)
 
     @property
     def absolute(self) -> str:
-        """The whole path, as `parent` writes it."""
+        """The absolute path, spelled like `parent`."""
         return self.path.rstrip("/") if is_url(self.path) else str(Path(self.path).absolute())
 
     @property
     def is_folder(self) -> bool:
-        """Tell whether it is a folder."""
+        """Whether it is a folder."""
         if is_url(self.path):
-            return bool(_told(self.path, lambda system, path: system.isdir(path)))
-        return _told(self.path, lambda _, path: Path(path).is_dir())
+            return bool(_access(self.path, lambda system, path: system.isdir(path)))
+        return _access(self.path, lambda _, path: Path(path).is_dir())
 
     @property
     def identity(self) -> str:
-        """What all paths of one file have in common."""
+        """The same text for all paths of one file."""
         path = self.path.removeprefix("file://")
         return self.path.rstrip("/") if is_url(path) else os.path.realpath(path)
 
     @property
     def is_pipe(self) -> bool:
-        """Tell whether it is there to be read once, as what a shell's `<(…)` gives."""
+        """Whether it can be read only once, like a shell's `<(…)`."""
         if is_url(self.path):
             return False
-        mode = _told(self.path, lambda _, path: Path(path).stat().st_mode)
+        mode = _access(self.path, lambda _, path: Path(path).stat().st_mode)
         return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
     @property
     def size(self) -> int:
-        """How many bytes a file of this machine has, 0 for what is elsewhere or cannot tell."""
+        """The size in bytes of a local file, 0 for URLs and pipes."""
         if is_url(self.path):
             return 0
-        return _told(self.path, lambda _, path: Path(path).stat().st_size)
+        return _access(self.path, lambda _, path: Path(path).stat().st_size)
 
     def open(self) -> FileIO:
-        """Open a file of this machine."""
-        return _told(self.path, lambda _, path: Path(path).open("rb", buffering=0))
+        """Open a local file."""
+        return _access(self.path, lambda _, path: Path(path).open("rb", buffering=0))
 
     def read(self, size: int = -1) -> bytes:
-        """Read the whole file, or its first bytes."""
+        """Read the whole file, or its first `size` bytes."""
 
         def read(system: Any, path: str) -> bytes:
             with system.open(path, "rb") if system else Path(path).open("rb") as file:
                 content: bytes = file.read(size)
                 return content
 
-        return _told(self.path, read)
+        return _access(self.path, read)
 
     def files(
         self, endings: tuple[str, ...], unread: Callable[[OSError], None]
     ) -> "list[tuple[Place, float]]":
-        """List the files below a folder whose names end so, and when each was written, in seconds.
+        """List the files below a folder with these endings, and when each was written, in seconds.
 
-        `unread` is told of folders that cannot be looked into. A big tree takes long, so a bar
-        shows that something goes on.
+        Errors on unreadable folders go to `unread`. A progress bar shows up for large trees.
         """
         with progress(f"looking for traces in {self.path}", None, " folders") as done:
             if is_url(self.path):
-                return _told(self.path, lambda system, path: _remote_files(system, path, endings))
-            return _told(self.path, lambda _, path: _local_files(path, endings, done, unread))
+                return _access(self.path, lambda system, path: _remote_files(system, path, endings))
+            return _access(self.path, lambda _, path: _local_files(path, endings, done, unread))
 
 
 Found = list[tuple[Place, float]]
+"""Files, and when each was written, in seconds since 1970."""
 
 
 def places(given: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]") -> list[Place]:
-    """Give the places meant, each once; a pattern such as `runs/*` stands for what it matches."""
+    """Return the places given, each once; a pattern such as `runs/*` stands for its matches."""
     if isinstance(given, bytes | bytearray) or not isinstance(given, str | os.PathLike | Iterable):
         raise NbprofError(NO_PATH.format(_short(given)))
     paths = [given] if isinstance(given, str | os.PathLike) else given
-    return each_once(place for one in paths for place in _expand(_path(one)))
+    return each_once(place for path in paths for place in _expand(_path(path)))
 
 
 def each_once(given: Iterable[Place]) -> list[Place]:
-    """Leave out what is given again, by another path or packed beside itself."""
+    """Drop files given again by another path, and packed copies beside the original."""
     found: dict[str, Place] = {}
     for place in given:
         found.setdefault(place.identity, place)
@@ -145,20 +149,20 @@ def _short(value: object) -> str:
 
 
 def as_text(path: str) -> str:
-    """Make a path text: a file's name may have bytes that are no letters."""
+    """Return a path as valid text: a file name may have bytes that are not."""
     return os.fsencode(path).decode(errors="replace")
 
 
 def is_url(path: str) -> bool:
-    """Tell a URL such as `memory://x` from a path of this machine."""
+    """Return whether this is a URL such as `memory://x`, not a local path."""
     return _URL.match(path) is not None
 
 
 def _expand(path: str) -> list[Place]:
-    if not _MAGIC.search(path) or (not is_url(path) and _told(path, _exists)):
+    if not _WILDCARD.search(path) or (not is_url(path) and _access(path, _exists)):
         return [Place(path)]
-    matched = _told(path, _remote_matches if is_url(path) else _local_matches)
-    found = [Place(str(one)) for one in sorted(matched)]
+    matched = _access(path, _remote_matches if is_url(path) else _local_matches)
+    found = [Place(str(match)) for match in sorted(matched)]
     if not found:
         raise NbprofError(f"nothing matches {path}: give a file, a folder or another pattern.")
     return found
@@ -179,7 +183,7 @@ def _remote_matches(system: Any, pattern: str) -> list[str]:
 def _local_files(
     path: str, endings: tuple[str, ...], done: Done, unread: Callable[[OSError], None]
 ) -> Found:
-    """Find files also behind links, each of which is followed once: they may lead in a circle."""
+    """Find files, following each link to a folder once, as links may form circles."""
     found: Found = []
     followed: set[str] = set()
     for folder, folders, names in os.walk(path, onerror=unread, followlinks=True):
@@ -206,7 +210,7 @@ def _remote_files(system: Any, path: str, endings: tuple[str, ...]) -> Found:
 
 
 def _seconds(about: dict[str, Any]) -> float:
-    """Find when a file was written, as its kind of storage says it; 0 where it does not."""
+    """Return when a file was written, under whichever key its storage uses, else 0."""
     for key in ("mtime", "LastModified", "last_modified", "updated", "created"):
         when: Any = about.get(key)
         if hasattr(when, "timestamp"):
@@ -216,8 +220,11 @@ def _seconds(about: dict[str, Any]) -> float:
     return 0.0
 
 
-def _told(path: str, work: Callable[[Any, str], T]) -> T:
-    """Do something with a path, on the file system it is of; what fails is told in a sentence."""
+def _access(path: str, work: Callable[[Any, str], T]) -> T:
+    """Call `work` with the path's file system (None if local) and the path.
+
+    Failures become an NbprofError.
+    """
     try:
         if not is_url(path):
             return work(None, path)

@@ -1,7 +1,7 @@
 """Find traces in folders: those of a run, or of the newest run of a TensorBoard logdir.
 
-The profiler writes `<logdir>/plugins/profile/<run>/<host>.xplane.pb`, and its tools write other
-files beside it, which are never taken for traces.
+The profiler writes `<logdir>/plugins/profile/<run>/<host>.xplane.pb`. Its tools leave other files
+beside it, which are ignored.
 """
 
 import re
@@ -15,30 +15,32 @@ if TYPE_CHECKING:
     from nbprof.files.locations import Place
 
 SUFFIXES = (".xplane.pb", ".xplane.pb.gz")
+"""Endings of traces."""
 _WHEN = re.compile(r"\d{4}(_\d\d){5}(\.\d+)?")
-"""The name that the profiler gives a run: when it was recorded."""
+"""The profiler's name for a run: when it was recorded."""
 _OF_PROFILER = re.compile(r"(^|/)plugins/profile/[^/]+$")
+"""The profiler's folder for a run."""
 
 
 class Run(NamedTuple):
-    """The traces of a folder that was given."""
+    """The traces found in a folder."""
 
     folder: str
     traces: "list[Place]"
     by_profiler: bool
-    """Whether the profiler itself put them together, by what the folder is called."""
+    """Whether the profiler itself put them together, judging by the folder's name."""
     notes: tuple[str, ...]
 
 
 def find_traces(folder: "Place") -> Run:
-    """Find the traces of the newest run below a folder, and a note on what was not taken."""
+    """Find the traces of the newest run in a folder, and note what was left out."""
     unread: list[OSError] = []
     written = dict(folder.files(SUFFIXES, unread.append))
     runs: dict[str, list[tuple[Place, float]]] = defaultdict(list)
     for place in each_once(written):
         runs[place.parent].append((place, written[place]))
     if not runs:
-        found = _unread(unread) or ("there is no trace (*.xplane.pb) in this folder or below it",)
+        found = _unread(unread) or ("it has no trace (*.xplane.pb), nor do its subfolders",)
         raise NbprofError(
             f"{folder} cannot be read: {found[0]}. "
             "nbprof.load reads files, run folders and TensorBoard logdirs."
@@ -52,16 +54,16 @@ def find_traces(folder: "Place") -> Run:
 
 
 def _unread(errors: list[OSError]) -> tuple[str, ...]:
-    """Say which folders could not be looked into."""
+    """Return a note on the folders that could not be read."""
     if not errors:
         return ()
     more = f" and {len(errors) - 1} more folders" if len(errors) > 1 else ""
-    return (f"{errors[0].filename}{more} could not be looked into ({errors[0].strerror})",)
+    return (f"{errors[0].filename}{more} could not be read ({errors[0].strerror})",)
 
 
 def _age(run: str, runs: "dict[str, list[tuple[Place, float]]]") -> tuple[object, ...]:
-    """Give what sorts runs by time: their names, if all are times, or else their files' times."""
-    names = {one: _last_part(one) for one in runs}
+    """Return a key that sorts runs by age: by name if all names are times, else by file time."""
+    names = {path: _last_part(path) for path in runs}
     if all(_WHEN.fullmatch(name) for name in names.values()):
         return (names[run], run)
     return (max(written for _, written in runs[run]), run)
@@ -74,7 +76,8 @@ def _last_part(path: str) -> str:
 def _note(folder: "Place", newest: str, others: int, by_profiler: bool) -> tuple[str, ...]:
     name = _last_part(newest) if by_profiler else newest
     if not others:
-        return () if by_profiler or newest == folder.absolute else (f"these traces are of {name}",)
+        is_expected = by_profiler or newest == folder.absolute
+        return () if is_expected else (f"these traces come from {name}",)
     more = "1 other run is" if others == 1 else f"{others} other runs are"
     return (
         f"this is the newest run, {name}; {more} in {folder}: "
@@ -83,7 +86,7 @@ def _note(folder: "Place", newest: str, others: int, by_profiler: bool) -> tuple
 
 
 def host_of(place: "Place") -> str:
-    """Give the host that a trace is of, by the name of its file."""
+    """Return the host of a trace, by the name of its file."""
     name = place.name
     for suffix in SUFFIXES[::-1]:
         name = name.removesuffix(suffix)

@@ -1,11 +1,11 @@
-"""Several traces at once: each is of a host, and the hosts become one Profile."""
+"""Read several traces, one per host, into one Profile."""
 
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.files.file_kinds import TRACE, Source, kind_of, not_readable, read_trace
+from nbprof.files.file_kinds import TRACE, Source, kind_of, read_trace
 from nbprof.files.locations import as_text
 from nbprof.files.logdir import host_of
 
@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from nbprof.files.logdir import Run
 
 Job = tuple["Place", str]
-"""A trace to read, and the host it is of."""
+"""A trace to read, and its host."""
 
 APART_NS = 60_000_000_000
+"""Longest pause in ns between traces of one run."""
 MOST_NAMED = 4
+"""Number of traces that an error names."""
 NOT_ONE_RUN = (
-    "{} has traces that were recorded at different times ({}), which are not the hosts of one run: "
+    "{} has traces that were recorded at different times ({}), so they are not hosts of one run: "
     "give one of them, or a list or pattern of those that belong together."
 )
-NO_CLOCKS = "not all traces say when they began: the times of each host count from its own start"
+"""Error for a folder of several runs."""
+NO_CLOCKS = "not all traces say when they began, so each host's times count from its own start"
+"""Note on hosts without a common clock."""
 
 
 def read_many(
@@ -33,30 +37,30 @@ def read_many(
     run: "Callable[[list[Job]], Iterable[Profile]]",
     folders: "Iterable[Run]" = (),
 ) -> "Profile":
-    """Read traces by `run`, which gives the Profile of each job, and merge them.
+    """Read traces with `run`, which returns the Profile of each job, and merge them.
 
-    Those of one of the folders must be of one run.
+    The traces of each of the folders must belong to one run.
     """
     from nbprof.ingest.trace.merge_hosts import merge
 
     if not found:
-        raise NbprofError("nbprof.load was given nothing to read.")
+        raise NbprofError("nbprof.load needs at least one path.")
     profiles = list(run(list(zip(found, _hosts(found), strict=True))))
     for folder in folders:
         known = (place.identity for place in found)
         _check_one_run(folder, dict(zip(known, profiles, strict=True)))
-    return profiles[0] if len(profiles) == 1 else merge(_of_notes(_of_clocks(profiles)))
+    return profiles[0] if len(profiles) == 1 else merge(_name_notes(_align_clocks(profiles)))
 
 
 def _check_one_run(folder: "Run", profiles: "dict[str, Profile]") -> None:
-    """Refuse traces that lie in one folder, but were recorded one long after the other.
+    """Refuse traces of one folder that were recorded long after one another.
 
-    Hosts of one run are traced at the same time, as far as their clocks agree.
+    Hosts of one run are traced at the same time, give or take their clocks.
     """
     if folder.by_profiler or len(folder.traces) == 1:
         return
     machines = [profiles[place.identity].machines.iloc[0] for place in folder.traces]
-    times = sorted((int(one["start_ns"]), int(one["wall_ns"])) for one in machines)
+    times = sorted((int(machine["start_ns"]), int(machine["wall_ns"])) for machine in machines)
     end = times[0][0] + times[0][1]
     for start, wall in times if times[0][0] else ():
         if start > end + APART_NS:
@@ -70,31 +74,30 @@ def _listed(traces: "list[Place]") -> str:
 
 
 def read_one(job: Job) -> "Profile":
-    """Read the trace of one host; anything but a trace is refused."""
+    """Read the trace of one host; refuse any other file."""
     place, host = job
     source = Source(place)
     kind = kind_of(source)
-    if kind is None:
-        raise not_readable(source)
     if kind is not TRACE:
-        raise NbprofError(f"only traces can be loaded together, and {place} is one of {kind.what}.")
+        raise NbprofError(f"only traces can be loaded together, but {place} is one of {kind.what}.")
     return read_trace(source, host)
 
 
 def _hosts(found: "list[Place]") -> list[str]:
-    """Name the host of each trace; of two traces of one host, the run too."""
+    """Return the host of each trace, with its run if several have the same host."""
     names = [host_of(place) for place in found]
     longer = [f"{as_text(place.parent).rpartition('/')[2]}/{host_of(place)}" for place in found]
     for further in (longer, [as_text(place.path) for place in found]):
         count = Counter(names)
         names = [
-            one if count[one] == 1 else other for one, other in zip(names, further, strict=True)
+            name if count[name] == 1 else longer_name
+            for name, longer_name in zip(names, further, strict=True)
         ]
     return names
 
 
-def _of_clocks(profiles: "list[Profile]") -> "list[Profile]":
-    """Leave all clocks away if one is not known."""
+def _align_clocks(profiles: "list[Profile]") -> "list[Profile]":
+    """Drop all start times if one is unknown."""
     known = [(profile.machines["start_ns"] > 0).all() for profile in profiles]
     if all(known):
         return profiles
@@ -108,8 +111,8 @@ def _of_clocks(profiles: "list[Profile]") -> "list[Profile]":
     ]
 
 
-def _of_notes(profiles: "list[Profile]") -> "list[Profile]":
-    """Name the host in the notes that are not true of all."""
+def _name_notes(profiles: "list[Profile]") -> "list[Profile]":
+    """Prefix notes that do not apply to all hosts with their host."""
     common = set.intersection(*(set(profile.notes) for profile in profiles))
     return [
         replace(

@@ -1,4 +1,4 @@
-"""engine="dask": the views of one process, to the byte, made by the workers of a cluster."""
+"""engine="dask": the workers of a cluster make exactly the views of one process."""
 
 import sys
 import threading
@@ -40,7 +40,7 @@ def client():
 def assert_same_views(one, other):
     for view in ("op", "scope", "graph", "layer"):
         for step in ("all", -1, 1):
-            left, right = (some.view(view, step=step) for some in (one, other))
+            left, right = (profile.view(view, step=step) for profile in (one, other))
             pd.testing.assert_frame_equal(left.frame, right.frame, check_exact=True)
             assert left.text == right.text
     pd.testing.assert_frame_equal(one.summary(), other.summary(), check_exact=True)
@@ -50,7 +50,7 @@ def assert_same_views(one, other):
     assert one.notes == other.notes
 
 
-def test_two_workers_give_the_views_of_one_process(folder, client):
+def test_two_workers_make_the_views_of_one_process(folder, client):
     assert_same_views(nbprof.load(folder), nbprof.load(folder, engine="dask"))
 
 
@@ -58,20 +58,20 @@ def test_two_workers_give_the_views_of_one_process(folder, client):
 def test_without_a_cluster_dask_works_in_this_process(folder, scheduler):
     before = set(threading.enumerate())
     with dask.config.set(scheduler=scheduler):
-        given = nbprof.load(str(folder / "worker-1*.xplane.pb"), engine="dask")
+        profile = nbprof.load(str(folder / "worker-1*.xplane.pb"), engine="dask")
 
-    if scheduler is None:  # an interrupt would not end threads
+    if scheduler is None:  # an interrupt would not stop threads
         assert set(threading.enumerate()) <= before
-    assert_same_views(nbprof.load(str(folder / "worker-1*.xplane.pb")), given)
+    assert_same_views(nbprof.load(str(folder / "worker-1*.xplane.pb")), profile)
 
 
-def test_one_trace_is_the_same_too(folder):
+def test_dask_reads_a_single_trace_alike(folder):
     path = folder / "worker-3.xplane.pb"
 
     assert_same_views(nbprof.load(path), nbprof.load(path, engine="dask"))
 
 
-def test_the_sentence_on_a_bad_file_comes_back_from_the_worker(folder, client, tmp_path):
+def test_an_error_on_a_worker_reaches_the_caller(folder, client, tmp_path):
     bad = tmp_path / "bad.xplane.pb"
     bad.write_bytes(b"not a trace")
 
@@ -100,7 +100,7 @@ def test_urls_of_folders_patterns_and_files_are_read(in_memory, folder, engine):
     assert one.op().text == nbprof.load(folder / "worker-3.xplane.pb").op().text
 
 
-def test_a_file_url_is_the_file(folder):
+def test_a_file_url_loads_the_file(folder):
     path = folder / "worker-3.xplane.pb"
 
     assert nbprof.load(f"file://{path}").op().text == nbprof.load(path).op().text
@@ -108,12 +108,12 @@ def test_a_file_url_is_the_file(folder):
 
 @pytest.mark.parametrize("engine", [None, "dask"])
 @pytest.mark.parametrize("url", ["memory://bucket/none.xplane.pb", "nosuch://x/y.xplane.pb"])
-def test_a_url_that_leads_nowhere_is_told_in_a_sentence(url, engine):
+def test_a_url_that_does_not_exist_is_refused(url, engine):
     with pytest.raises(NbprofError, match="cannot be read"):
         nbprof.load(url, engine=engine)
 
 
-def test_without_fsspec_or_dask_the_sentence_says_what_to_install(folder, monkeypatch):
+def test_without_fsspec_or_dask_the_error_names_the_package_to_install(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(
         NbprofError, match=r"needs the package fsspec: pip install 'nbprof\[dask\]'"
@@ -124,8 +124,8 @@ def test_without_fsspec_or_dask_the_sentence_says_what_to_install(folder, monkey
         nbprof.load(folder, engine="dask")
 
 
-def test_other_engines_and_no_paths_are_refused(folder):
-    with pytest.raises(NbprofError, match="no engine 'spark': leave engine out, or say 'dask'"):
+def test_unknown_engines_and_empty_lists_are_refused(folder):
+    with pytest.raises(NbprofError, match="unknown engine 'spark': leave it out, or use 'dask'"):
         nbprof.load(folder, engine="spark")
-    with pytest.raises(NbprofError, match="given nothing to read"):
+    with pytest.raises(NbprofError, match="needs at least one path"):
         nbprof.load([])

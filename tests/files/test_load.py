@@ -1,4 +1,4 @@
-"""nbprof.load: what is given, what is found, and what is said when it is neither."""
+"""nbprof.load: the files it takes, the traces it finds, and how it refuses everything else."""
 
 import gzip
 import os
@@ -47,7 +47,7 @@ def refusal(path, **options):
     return str(refused.value)
 
 
-def test_a_trace_is_known_by_its_content_packed_or_not(tmp_path):
+def test_a_trace_is_recognised_by_its_content_packed_or_not(tmp_path):
     plain = written(tmp_path / "a.xplane.pb", host_trace())
     packed = written(tmp_path / "b.xplane.pb.gz", gzip.compress(host_trace()))
     renamed = written(tmp_path / "c.bin", gzip.compress(host_trace()))
@@ -57,7 +57,7 @@ def test_a_trace_is_known_by_its_content_packed_or_not(tmp_path):
     assert op_micros(nbprof.load(renamed)) == op_micros(nbprof.load(plain))
 
 
-def test_the_headline_of_a_trace_names_its_host_and_no_cost(tmp_path):
+def test_the_headline_of_a_trace_names_its_host_but_no_cost(tmp_path):
     profile = nbprof.load(written(tmp_path / "worker-3.xplane.pb", host_trace()))
 
     assert profile.headline == (
@@ -75,7 +75,7 @@ def test_without_stated_times_a_trace_lasts_from_its_first_to_its_last_event(tmp
     assert profile.machines["start_ns"].tolist() == [0]
 
 
-def test_a_trace_that_counts_from_1970_says_when_it_began(tmp_path):
+def test_a_trace_that_counts_from_1970_has_its_start_time(tmp_path):
     began = 1_700_000_000_000_000_000
     events = [event("a/MatMul:MatMul", 7_000_000, 3_000_000, display_name="MatMul")]
     trace = space(plane("/host:CPU", lines=[line(1, "t", began, events)]))
@@ -96,17 +96,17 @@ def test_a_trace_that_counts_from_1970_says_when_it_began(tmp_path):
         ),
     ],
 )
-def test_a_foreign_file_is_refused_in_a_sentence_that_names_it(tmp_path, content):
-    said = refusal(written(tmp_path / "x.xplane.pb", content))
+def test_a_foreign_file_is_refused_with_its_name(tmp_path, content):
+    error = refusal(written(tmp_path / "x.xplane.pb", content))
 
-    assert "x.xplane.pb cannot be read" in said
-    assert "*.xplane.pb" in said
+    assert "x.xplane.pb cannot be read" in error
+    assert "*.xplane.pb" in error
 
 
 def test_damaged_gzip_is_refused(tmp_path):
-    cut = gzip.compress(os.urandom(0) + host_trace(steps=400))[:-20]
+    truncated = gzip.compress(host_trace(steps=400))[:-20]
 
-    assert "gzip is damaged" in refusal(written(tmp_path / "x.gz", cut))
+    assert "gzip is damaged" in refusal(written(tmp_path / "x.gz", truncated))
 
 
 def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
@@ -116,13 +116,13 @@ def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch
     assert "unpacks to more than" in refusal(written(tmp_path / "x.gz", bomb))
 
 
-def test_a_truncated_trace_is_refused_not_read_in_part(tmp_path):
+def test_a_truncated_trace_is_refused_with_its_name(tmp_path):
     whole = host_trace()
 
     assert "x.xplane.pb" in refusal(written(tmp_path / "x.xplane.pb", whole[: len(whole) // 2]))
 
 
-def test_a_run_folder_is_its_traces_and_nothing_beside_them(tmp_path):
+def test_only_the_traces_of_a_run_folder_are_read(tmp_path):
     folder = run_folder(tmp_path, "2026_01_02_03_04_05", "vm")
     for name in ("ALL_HOSTS.op_stats.pb", "vm.trace.json.gz", "vm.hlo_proto.pb", "vm.memory.json"):
         written(folder / name, OP_STATS)
@@ -130,11 +130,11 @@ def test_a_run_folder_is_its_traces_and_nothing_beside_them(tmp_path):
     assert nbprof.load(folder).recording.what == "vm"
 
 
-def test_a_logdir_is_its_newest_run_and_a_note_on_the_others(tmp_path):
+def test_a_logdir_loads_its_newest_run_and_notes_the_others(tmp_path):
     run_folder(tmp_path / "train", "2026_01_02_03_04_05", "old")
     newest = run_folder(tmp_path, "2026_01_03_03_04_05", "new")
     run_folder(tmp_path, "2025_12_31_03_04_05", "older")
-    os.utime(newest / "new.xplane.pb", (0, 0))  # copied folders keep no times
+    os.utime(newest / "new.xplane.pb", (0, 0))  # copying a folder loses the times
 
     profile = nbprof.load(tmp_path)
 
@@ -142,7 +142,7 @@ def test_a_logdir_is_its_newest_run_and_a_note_on_the_others(tmp_path):
     assert "newest run, 2026_01_03_03_04_05; 2 other runs are in" in profile.notes[0]
 
 
-def test_runs_with_other_names_are_ordered_by_when_they_were_written(tmp_path):
+def test_runs_whose_names_are_no_times_are_ordered_by_file_time(tmp_path):
     first, second = run_folder(tmp_path, "warm", "a"), run_folder(tmp_path, "cold", "b")
     os.utime(first / "a.xplane.pb", (2_000, 2_000))
     os.utime(second / "b.xplane.pb", (1_000, 1_000))
@@ -157,7 +157,7 @@ def test_a_folder_without_traces_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("given", [None, 3, b"abc", [3], ["x", None], {7: 8}])
-def test_what_is_no_path_is_refused_in_a_sentence(given):
+def test_anything_but_a_path_is_refused(given):
     wrong = given if not hasattr(given, "__len__") or isinstance(given, bytes) else [*given][-1]
 
     assert refusal(given) == (
@@ -166,23 +166,23 @@ def test_what_is_no_path_is_refused_in_a_sentence(given):
 
 
 @pytest.mark.parametrize("given", ["", [""]])
-def test_an_empty_path_is_refused_as_such(given):
+def test_an_empty_path_is_refused(given):
     assert refusal(given).endswith("or a list of paths, not an empty text.")
 
 
-def test_traces_of_one_folder_that_are_far_apart_in_time_are_not_merged(tmp_path):
+def test_traces_of_one_folder_recorded_far_apart_are_not_merged(tmp_path):
     hour = 3_600_000_000_000
     for number in range(5):
         written(tmp_path / f"x{number}.xplane.pb", host_trace(start_ns=hour * (1 + number % 2)))
 
-    said = refusal(tmp_path)
+    error = refusal(tmp_path)
 
-    assert f"{tmp_path} has traces that were recorded at different times (x0.xplane.pb, " in said
+    assert f"{tmp_path} has traces that were recorded at different times (x0.xplane.pb, " in error
     assert len(nbprof.load(str(tmp_path / "*")).machines) == 5
     assert len(nbprof.load([tmp_path / "x0.xplane.pb", tmp_path / "x1.xplane.pb"]).machines) == 2
 
 
-def test_hosts_of_a_run_of_the_profiler_are_merged_whatever_their_clocks_say(tmp_path):
+def test_hosts_of_a_profiler_run_are_merged_whatever_their_clocks(tmp_path):
     folder = run_folder(tmp_path, "mine", "a")
     written(folder / "b.xplane.pb", host_trace(start_ns=10**18))
     (tmp_path / "2026_01_02_03_04_05").symlink_to(folder)
@@ -191,26 +191,26 @@ def test_hosts_of_a_run_of_the_profiler_are_merged_whatever_their_clocks_say(tmp
     assert len(nbprof.load(tmp_path / "2026_01_02_03_04_05").machines) == 2
 
 
-def test_hosts_in_a_folder_of_any_name_are_merged_if_they_ran_together(tmp_path):
+def test_hosts_in_any_folder_are_merged_if_they_ran_together(tmp_path):
     for name, second in (("a", 100), ("b", 101), ("c", 130)):
         written(tmp_path / f"{name}.xplane.pb", host_trace(start_ns=second * 10**9))
 
     assert len(nbprof.load(tmp_path).machines) == 3
-    assert not [note for note in nbprof.load(tmp_path).notes if "traces are of" in note]
+    assert not [note for note in nbprof.load(tmp_path).notes if "traces come from" in note]
 
 
-def test_traces_that_were_looked_for_are_said_to_be_where_they_were(tmp_path):
+def test_a_note_names_the_folder_where_traces_were_found(tmp_path):
     place = tmp_path / "tests" / "data"
     written(place / "a.xplane.pb", host_trace())
 
-    assert nbprof.load(tmp_path).notes[0] == f"these traces are of {place}"
+    assert nbprof.load(tmp_path).notes[0] == f"these traces come from {place}"
 
     other = written(tmp_path / "elsewhere" / "b.xplane.pb", host_trace())
     os.utime(other, (1_000, 1_000))
     assert f"this is the newest run, {place}; 1 other run is in" in nbprof.load(tmp_path).notes[0]
 
 
-def test_a_trace_that_is_meant_twice_is_read_once(tmp_path, monkeypatch):
+def test_a_trace_given_twice_is_read_once(tmp_path, monkeypatch):
     folder = run_folder(tmp_path / "logs", "2026_01_31_09_00_00", "vm")
     trace = folder / "vm.xplane.pb"
     once = op_micros(nbprof.load(trace))
@@ -225,17 +225,17 @@ def test_a_trace_that_is_meant_twice_is_read_once(tmp_path, monkeypatch):
     assert op_micros(nbprof.load(str(folder / "*"))) == once
 
 
-def test_a_folder_whose_traces_were_all_given_before_is_still_one_run(tmp_path, monkeypatch):
+def test_a_folder_may_repeat_traces_given_before_it(tmp_path, monkeypatch):
     for number, host in enumerate(("a", "b")):
         written(tmp_path / "both" / f"{host}.xplane.pb", host_trace(slower=10 * number))
     monkeypatch.chdir(tmp_path)
 
-    given = nbprof.load(["both/a.xplane.pb", "both/b.xplane.pb", tmp_path / "both"])
+    profile = nbprof.load(["both/a.xplane.pb", "both/b.xplane.pb", tmp_path / "both"])
 
-    assert op_micros(given) == op_micros(nbprof.load("both"))
+    assert op_micros(profile) == op_micros(nbprof.load("both"))
 
 
-def test_links_to_folders_are_followed_also_in_circles(tmp_path):
+def test_links_to_folders_are_followed_even_in_circles(tmp_path):
     run = run_folder(tmp_path / "elsewhere", "2026_01_31_09_00_00", "vm")
     profiles = tmp_path / "logs" / "plugins" / "profile"
     profiles.mkdir(parents=True)
@@ -248,31 +248,31 @@ def test_links_to_folders_are_followed_also_in_circles(tmp_path):
     assert not any("other run" in note for note in profile.notes)
 
 
-def test_a_folder_that_cannot_be_looked_into_is_told(tmp_path, monkeypatch):
+def test_an_unreadable_folder_is_noted(tmp_path, monkeypatch):
     run_folder(tmp_path, "2026_01_31_09_00_00", "vm")
     locked = str(run_folder(tmp_path, "2026_02_01_09_00_00", "vm"))
-    scandir = os.scandir  # as root, under whom tests may run, every folder can be looked into
+    scandir = os.scandir  # tests may run as root, who can read every folder
 
-    def refusing(path):
+    def refuse_locked(path):
         if os.fspath(path) == locked:
             raise PermissionError(13, "Permission denied", locked)
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refusing)
+    monkeypatch.setattr(os, "scandir", refuse_locked)
 
-    note = f"{locked} could not be looked into (Permission denied)"
+    note = f"{locked} could not be read (Permission denied)"
     assert note in nbprof.load(tmp_path).notes
     with pytest.raises(NbprofError, match=re.escape(f"cannot be read: {note}.")):
         nbprof.load(locked)
 
 
-def test_a_name_that_no_file_can_have_is_refused_in_a_sentence():
+def test_an_impossible_file_name_is_refused():
     for name in ("x" * 5000, "x" * 5000 + "*"):
         with pytest.raises(NbprofError, match=r"cannot be read: File name too long|nothing match"):
             nbprof.load(name)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_trace_is_read_from_a_pipe(tmp_path, pack):
     pipe, whole = tmp_path / "pipe", host_trace()
@@ -286,25 +286,25 @@ def test_a_trace_is_read_from_a_pipe(tmp_path, pack):
     assert op_micros(profile) == op_micros(nbprof.load(written(tmp_path / "file", whole)))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
-def test_a_file_whose_name_is_no_text_is_loaded_saved_and_shown(tmp_path):
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are valid text elsewhere")
+def test_a_file_name_that_is_not_valid_text_is_loaded_saved_and_shown(tmp_path):
     path = written(tmp_path / "\udcff.xplane.pb", host_trace())
 
     profile = nbprof.load(path)
 
     profile.save(tmp_path / "saved")
-    for one in (profile, nbprof.load(tmp_path / "saved"), nbprof.load(tmp_path)):
-        assert one.hosts()["host"].tolist() == ["\ufffd"]
-        assert one.op().text
+    for loaded in (profile, nbprof.load(tmp_path / "saved"), nbprof.load(tmp_path)):
+        assert loaded.hosts()["host"].tolist() == ["\ufffd"]
+        assert loaded.op().text
 
 
-def test_a_profile_is_pickled_whatever_was_looked_at_before(tmp_path):
+def test_a_profile_can_be_pickled(tmp_path):
     profile = nbprof.load(written(tmp_path / "x.xplane.pb", host_trace()))
 
-    there_and_back = pickle.loads(pickle.dumps(profile))
+    unpickled = pickle.loads(pickle.dumps(profile))
 
-    assert there_and_back.scope().text == profile.scope().text
-    assert there_and_back.summary().equals(profile.summary())
+    assert unpickled.scope().text == profile.scope().text
+    assert unpickled.summary().equals(profile.summary())
 
 
 def test_a_pattern_without_matches_is_refused(tmp_path):
@@ -312,7 +312,7 @@ def test_a_pattern_without_matches_is_refused(tmp_path):
     assert "No such file" in refusal(tmp_path / "none.xplane.pb")
 
 
-def test_loading_a_trace_imports_no_tensorflow(tmp_path):
+def test_loading_a_trace_does_not_import_tensorflow(tmp_path):
     path = written(tmp_path / "a.xplane.pb", host_trace())
     code = (
         "import sys, nbprof; nbprof.load(sys.argv[1]).op().text; print('tensorflow' in sys.modules)"
@@ -324,7 +324,7 @@ def test_loading_a_trace_imports_no_tensorflow(tmp_path):
     assert ran.stdout.strip() == "False"
 
 
-def test_what_a_trace_lacks_is_a_note_and_no_zero(tmp_path):
+def test_what_a_trace_lacks_is_noted_and_not_shown_as_zero(tmp_path):
     profile = nbprof.load(written(tmp_path / "a.xplane.pb", host_trace()))
 
     view = profile.op(select=["bytes", "params", "micros"])
@@ -340,7 +340,7 @@ def test_what_a_trace_lacks_is_a_note_and_no_zero(tmp_path):
 
 
 def one_allocation(tmp_path, allocator, size):
-    """Load a trace in which of two ops only the MatMul is seen to allocate."""
+    """Load a trace of two ops in which only the MatMul allocates."""
     stats = {"allocator_name": allocator, "addr": 7, "requested_bytes": size, "data_type": 1}
     events = [
         op("a/MatMul:MatMul", 0, 5),
@@ -352,7 +352,7 @@ def one_allocation(tmp_path, allocator, size):
     return profile, profile.op(order_by="name").frame.set_index("name")["bytes"]
 
 
-def test_memory_of_the_cpu_is_not_known_where_only_a_gpus_allocator_was_recorded(tmp_path):
+def test_cpu_memory_is_unknown_if_only_a_gpu_allocator_was_recorded(tmp_path):
     profile, known = one_allocation(tmp_path, "GPU_0_bfc", 64)
 
     assert known["MatMul"] == 64
@@ -360,7 +360,7 @@ def test_memory_of_the_cpu_is_not_known_where_only_a_gpus_allocator_was_recorded
     assert any("only that of GPU_0_bfc" in note for note in profile.notes)
 
 
-def test_memory_of_the_cpu_is_known_for_large_allocations_where_onednn_made_them(tmp_path):
+def test_cpu_memory_is_known_for_large_allocations_made_by_onednn(tmp_path):
     profile, known = one_allocation(tmp_path, "mklcpu", 262144)
 
     assert known["MatMul"] == 262144
@@ -370,15 +370,17 @@ def test_memory_of_the_cpu_is_known_for_large_allocations_where_onednn_made_them
     assert "allocations of 256 KiB and more only" in note
 
 
-def test_what_the_profiler_says_of_itself_is_a_note(tmp_path):
-    said = payload(2, "no GPU was found:\n  CUPTI is missing") + payload(3, "events were dropped")
-    profile = nbprof.load(written(tmp_path / "x.xplane.pb", host_trace() + said))
+def test_the_profilers_own_messages_become_notes(tmp_path):
+    messages = payload(2, "no GPU was found:\n  CUPTI is missing") + payload(
+        3, "events were dropped"
+    )
+    profile = nbprof.load(written(tmp_path / "x.xplane.pb", host_trace() + error + warning))
 
     assert "the profiler says: no GPU was found: CUPTI is missing" in profile.notes
     assert "the profiler says: events were dropped" in profile.notes
 
 
-def test_everything_can_be_asked_of_a_trace(tmp_path):
+def test_a_trace_has_all_tables_and_exports(tmp_path):
     profile = nbprof.load(written(tmp_path / "a.xplane.pb", host_trace()))
 
     assert profile.summary()["micros"].sum() == profile.summary().attrs["wall_micros"] == 400
@@ -393,7 +395,7 @@ def test_everything_can_be_asked_of_a_trace(tmp_path):
     assert nbprof.load(tmp_path / "x.nbprof").op().text == profile.op().text
 
 
-def test_a_trace_without_pythons_thread_does_not_blame_python(tmp_path):
+def test_without_a_python_thread_no_time_is_attributed_to_python(tmp_path):
     events = [event("a/MatMul:MatMul", 7_000_000, 3_000_000, display_name="MatMul")]
     trace = space(plane("/host:CPU", lines=[line(1, "t", 0, events)]))
     profile = nbprof.load(written(tmp_path / "x.xplane.pb", trace))
@@ -402,7 +404,7 @@ def test_a_trace_without_pythons_thread_does_not_blame_python(tmp_path):
     assert any("no thread of Python" in note for note in profile.notes)
 
 
-def test_names_lose_the_calls_that_the_runtime_put_before_them(tmp_path):
+def test_names_lose_the_call_prefixes_of_the_runtime(tmp_path):
     names = [
         "StatefulPartitionedCall/StatefulPartitionedCall_1/dense/MatMul:MatMul",
         "while/body/_12/while/add:AddV2",

@@ -39,9 +39,8 @@ class StoredColumn:
             return self.numbers.astype(self.dtype)
         if self.dtype == file_format.TEXT:
             return _make_text(self.values, self.numbers)
-        return pd.Series(
-            self.values[self.numbers], dtype=object
-        )  # pandas would turn texts into "str"
+        # Without a dtype, pandas 3 would turn texts into "str".
+        return pd.Series(self.values[self.numbers], dtype=object)
 
 
 @dataclass(frozen=True, eq=False)

@@ -657,7 +657,7 @@ def test_a_foreign_zip_a_folder_and_a_missing_file_are_refused(tmp_path):
         archive.writestr("readme.txt", "hello")
 
     assert "'nbprof.json' is missing" in refusal(path)
-    assert "no trace (*.xplane.pb) in this folder" in refusal(tmp_path)
+    assert "it has no trace (*.xplane.pb)" in refusal(tmp_path)
     assert "No such file" in refusal(tmp_path / "none")
 
 
@@ -669,7 +669,7 @@ def test_the_name_of_a_file_does_not_matter_and_one_may_stand_in_a_list(file):
     another.write_bytes(renamed.read_bytes())
     with pytest.raises(NbprofError, match="only traces can be loaded together"):
         nbprof.load([renamed, another])
-    with pytest.raises(NbprofError, match="no engine 'other'"):
+    with pytest.raises(NbprofError, match="unknown engine 'other'"):
         nbprof.load(renamed, engine="other")
 
 
