@@ -371,9 +371,8 @@ def test_cpu_memory_is_known_for_large_allocations_made_by_onednn(tmp_path):
 
 
 def test_the_profilers_own_messages_become_notes(tmp_path):
-    messages = payload(2, "no GPU was found:\n  CUPTI is missing") + payload(
-        3, "events were dropped"
-    )
+    error = payload(2, "no GPU was found:\n  CUPTI is missing")
+    warning = payload(3, "events were dropped")
     profile = nbprof.load(written(tmp_path / "x.xplane.pb", host_trace() + error + warning))
 
     assert "the profiler says: no GPU was found: CUPTI is missing" in profile.notes

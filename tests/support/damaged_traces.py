@@ -1,7 +1,8 @@
-"""Traces as an adversary or a full disk would leave them, made from good ones.
+"""Damage good traces as an adversary or a full disk would, and read them.
 
-`python tests/damaged_traces.py 3 0 1000` reads the first thousand of round 3 under a limit of
-memory and time; `python tests/damaged_traces.py 3 17 18 --keep x.xplane.pb` also keeps that one.
+In `tests/`, `python -m support.damaged_traces 3 0 1000` reads the first thousand traces of round 3
+under a limit of memory and time; `python -m support.damaged_traces 3 17 18 --keep x.xplane.pb`
+also keeps that one.
 """
 
 import argparse
@@ -30,17 +31,21 @@ from support.xspace_bytes import (
     varint,
 )
 
+from nbprof.ingest.protobuf.varints import first_varint
+
 MEMORY = 1_500_000_000
-"""Bytes of address space for reading any of them, libraries included."""
+"""Limit of the address space in bytes, libraries included."""
 LONGEST = 30
-"""Seconds after which a case is taken to hang: a thousand times what they take."""
+"""Seconds after which reading counts as hung, a thousand times what it takes."""
 REAL = DATA / "traces" / "small.xplane.pb"
-"""An eager op, a function, a compiled function and an input pipeline, on a CPU."""
+"""A recorded trace: an eager op, a function, a compiled function and an input pipeline."""
 
 ABSURD = (0, 1, 127, 128, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
+"""Numbers at the limits of integer types."""
 DEEP = 3000
+"""Maximum depth of nested messages."""
 
-# What is whole
+# Good traces
 
 
 def cpu():
@@ -98,11 +103,10 @@ def accelerators():
     )
 
 
-# As trees, so that damage can be done without breaking everything around it
+# Traces as trees, so that damage can be done without breaking everything around it
 
-SPACE = {1: "plane"}
 MESSAGES = {
-    "space": SPACE,
+    "space": {1: "plane"},
     "plane": {3: "line", 4: "entry", 5: "entry", 6: "stat"},
     "line": {4: "event"},
     "event": {4: "stat"},
@@ -110,18 +114,19 @@ MESSAGES = {
     "metadata": {5: "stat"},
     "stat": {},
 }
+"""The messages inside each message, by field number."""
 
 
 def tree(data, kind="space"):
     """Parse a message into [field number, wire type, value or fields] lists."""
     fields, at = [], 0
     while at < len(data):
-        tag, at = read_varint(data, at)
+        tag, at = first_varint(data, at)
         field, wire = tag >> 3, tag & 7
         if wire == 0:
-            value, at = read_varint(data, at)
+            value, at = first_varint(data, at)
         elif wire == 2:
-            size, at = read_varint(data, at)
+            size, at = first_varint(data, at)
             value, at = data[at : at + size], at + size
             inner = MESSAGES[kind].get(field)
             value = tree(value, inner) if inner else value
@@ -130,15 +135,6 @@ def tree(data, kind="space"):
             value, at = data[at : at + size], at + size
         fields.append([field, wire, value])
     return fields
-
-
-def read_varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 0x80:
-            return value, at
 
 
 def written(fields):
@@ -190,7 +186,7 @@ def overwrite(whole, chance):
 
 
 def splice(whole, chance):
-    """Put some bytes of another trace, or of this one, where others were."""
+    """Replace or extend some bytes by a piece of another trace."""
     begin, end = sorted(chance.randrange(len(whole.other) + 1) for _ in range(2))
     piece = whole.other[begin : min(end, begin + 3000)]
     place = chance.randrange(len(whole.data) + 1)
@@ -206,7 +202,7 @@ def absurd_numbers(fields, chance):
 
 
 def absurd_numbers_everywhere(fields, chance):
-    """Give all fields of one number, in all messages of a level, one absurd value."""
+    """Set all fields of one number, in all messages of a level, to one absurd value."""
     tag, value = chance.randrange(1, 8), chance.choice(ABSURD)
     depth = chance.randrange(1, 5)
 
@@ -304,7 +300,7 @@ def wholes():
 
 
 def damaged(whole, chance):
-    """Damage a trace in one way, or in a way that keeps its frame and then in another."""
+    """Damage a trace's bytes, or its tree, or first its tree and then its bytes."""
     data = whole.data
     if chance.random() < 0.35:
         fields = copied(whole.tree)
@@ -321,7 +317,7 @@ def damaged(whole, chance):
 
 
 def read(path):
-    """Read a trace as far as it can be; tell whether a view came out."""
+    """Load a trace and make a view; return whether that worked."""
     import nbprof
 
     try:
@@ -332,16 +328,16 @@ def read(path):
     return True
 
 
-def in_parts(chosen):
-    """Read traces of whatever size as long ones are read, part by part, or at once."""
+def read_in_parts(chosen):
+    """Make traces of any size be read part by part, like long ones, or at once."""
     from nbprof.files import file_kinds
     from nbprof.ingest.xspace import xspace
 
     file_kinds.SMALL, xspace.LONG = (0, 64) if chosen else (1 << 20, 1 << 20)
 
 
-def main(asked):
-    """Read a part of a round; print how many were shown and the longest of their seconds."""
+def main(options):
+    """Read a part of a round; print the number of traces read and the longest time in seconds."""
     good = wholes()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "host.xplane.pb"
@@ -349,23 +345,23 @@ def main(asked):
             path.write_bytes(whole.data)
             assert read(path)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        # An alarm ends the process; faulthandler's own clock is a thread, which takes memory.
+        # An alarm ends the process; faulthandler's own timer is a thread, which takes memory.
         faulthandler.register(signal.SIGALRM, chain=True)
         shown, longest = 0, 0.0
-        for place in range(asked.first, asked.last):
-            chance = Random(f"{asked.round} {place}")
-            # The real one is the longest: every fourth is made from it.
+        for place in range(options.first, options.last):
+            chance = Random(f"{options.round} {place}")
+            # Only every fourth is made from the recorded trace, as that is the longest.
             data = damaged(good[(0, 1, 0, 2)[place % 4]], chance)
             path.write_bytes(data)
-            in_parts(place % 2 == 1)
-            if asked.keep:
-                asked.keep.write_bytes(data)
+            read_in_parts(place % 2 == 1)
+            if options.keep:
+                options.keep.write_bytes(data)
             signal.setitimer(signal.ITIMER_REAL, LONGEST)
             began = time.perf_counter()
             try:
                 shown += read(path)
             except BaseException:
-                print(f"round {asked.round}, place {place}", file=sys.stderr)
+                print(f"round {options.round}, place {place}", file=sys.stderr)
                 raise
             longest = max(longest, time.perf_counter() - began)
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,4 +1,4 @@
-"""Write the bytes of an XSpace by hand, field by field, as the profiler or an adversary would.
+"""Write the bytes of an XSpace field by field, as the profiler or an adversary would.
 
     space(
         plane(
@@ -8,14 +8,16 @@
         )
     )
 
-A stat's value says how it is written: int as int64, float as double, str as a reference, bytes as
-bytes; `Unsigned` as uint64 and `Written` as the text itself. `mix` shuffles the fields of every
-message and strews unknown fields among them.
+The type of a stat's value decides how it is written: int as int64, float as double, str as a
+reference, bytes as bytes; `Unsigned` as uint64 and `Written` as the text itself. `mix` shuffles the
+fields of every message and inserts unknown ones.
 """
 
 import struct
 from dataclasses import dataclass, field
 from random import Random
+
+from nbprof.protos.varint_writer import write_varint as varint
 
 
 class Unsigned(int):
@@ -38,7 +40,7 @@ class Event:
     display_name: str = ""
     occurrences: int | None = None
     of_kind: dict[str, Value] = field(default_factory=dict)
-    """Stats that all events of this name have in common, written into their metadata."""
+    """Stats shared by all events of this name, written into their metadata."""
     extra: bytes = b""
 
 
@@ -65,22 +67,13 @@ def event(name, offset_ps, duration_ps, stats=None, **rest):
 line, plane = Line, Plane
 
 
-def varint(number):
-    number &= 2**64 - 1
-    encoded = bytearray()
-    while number > 0x7F:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*encoded, number])
-
-
 def number(tag_number, value):
-    """Write a varint field, or nothing if there is no value."""
+    """Write a varint field, or nothing if the value is None."""
     return b"" if value is None else varint(tag_number << 3) + varint(value)
 
 
 def payload(tag_number, content):
-    """Write a text or message field, or nothing if there is no content."""
+    """Write a text or message field, or nothing if the content is None."""
     if content is None:
         return b""
     content = content.encode() if isinstance(content, str) else content
@@ -100,7 +93,7 @@ def space(*planes, mix=None):
 
 
 def _message(fields, mix):
-    """Join fields; mixed, those of one number keep their order, as their order may matter."""
+    """Join fields; mixing keeps the order of fields with the same number, as it may matter."""
     fields = [each for each in fields if each]
     if mix:
         numbers = [each[0] for each in fields]
@@ -125,7 +118,7 @@ def _unknown(mix: Random):
 
 
 class _Writer:
-    """Gives out the metadata ids of one plane."""
+    """Writes one plane and assigns its metadata ids."""
 
     def __init__(self, mix):
         self.mix = mix

@@ -1,4 +1,4 @@
-"""A profile that is saved and loaded is the same profile; a bad file is one NbprofError."""
+"""Saving and loading preserves a profile; a bad file raises one NbprofError."""
 
 import ast
 import dataclasses
@@ -30,12 +30,12 @@ from nbprof.ingest.saved.table_schema import KINDS, POINTERS
 
 PAGE = TOP / "docs" / "own-file.md"
 VERSION_1 = DATA / "own_file" / "version_1.nbprof"
-"""A file that an nbprof wrote that knew no other version: it is never written again."""
+"""A file written by an nbprof that knew version 1 only; it must never be written again."""
 
 
 def odd_profile():
-    """A profile with two of everything and text that is hard to keep."""
-    made = by_hand.profile(
+    """Return a profile with two of everything and text that is hard to preserve."""
+    profile = by_hand.profile(
         node("a/MatMul", "MatMul", 10, runs=3, size=64, shapes=("2x3", "\ud800"), layer="model/a"),
         node("b/\0Ünï 😀", "Relu", 7.5, accelerator_micros=2, step=1, layer="model/b"),
         node('c/"quoted"\\\n', "", stack=(("In [3]", 4, "<module>"),), flops=123, backward=True),
@@ -43,11 +43,11 @@ def odd_profile():
         notes=("memory was not recorded \udfff", ""),
         steps=2,
     )
-    made.events.loc[1, ["bytes", "peak_bytes"]] = np.nan
-    return made
+    profile.events.loc[1, ["bytes", "peak_bytes"]] = np.nan
+    return profile
 
 
-def saved(profile, path):
+def save_and_load(profile, path):
     profile.save(path)
     return nbprof.load(path)
 
@@ -60,11 +60,11 @@ def as_bytes(profile):
 
 def assert_same(one, other):
     for field in dataclasses.fields(Profile):
-        value, came_back = getattr(one, field.name), getattr(other, field.name)
+        value, other_value = getattr(one, field.name), getattr(other, field.name)
         if field.name in TABLES:
-            assert_same_table(value, came_back)
+            assert_same_table(value, other_value)
         else:
-            assert value == came_back
+            assert value == other_value
 
 
 def assert_same_table(one, other):
@@ -72,18 +72,18 @@ def assert_same_table(one, other):
     objects = [name for name, dtype in one.dtypes.items() if dtype.name == "object"]
     for column in objects:  # pandas finds (nan,) unequal to (nan,), and 1 equal to True
         assert repr(list(one[column])) == repr(list(other[column]))
-    some = one.drop(columns=objects)
-    pd.testing.assert_frame_equal(some, other.drop(columns=objects), check_exact=True)
+    rest = one.drop(columns=objects)
+    pd.testing.assert_frame_equal(rest, other.drop(columns=objects), check_exact=True)
 
 
 def with_table(table):
-    """A profile with any columns in a table, besides the one that must be there."""
+    """Return a profile that has these columns in a table, besides the required one."""
     shapes = pd.Series([()] * len(table), dtype=object)
     return dataclasses.replace(by_hand.profile(), shapes=table.assign(shapes=shapes))
 
 
-def rewritten(path, target, change=lambda manifest: None, members=None):
-    """Copy a file with another manifest, and other contents for some members (None: without)."""
+def rewrite(path, target, change=lambda manifest: None, members=None):
+    """Copy a file with a changed manifest and other contents of members (None drops one)."""
     members = members or {}
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -104,38 +104,38 @@ def file(tmp_path):
 
 
 def refusal(path):
-    """Load a file that must be refused; give the sentence."""
+    """Load a file that must be refused; return the error's message."""
     with pytest.raises(NbprofError) as caught:
         nbprof.load(path)
-    sentence = str(caught.value)
-    assert str(path) in sentence
-    assert sentence.endswith(".")
-    return sentence
+    message = str(caught.value)
+    assert str(path) in message
+    assert message.endswith(".")
+    return message
 
 
 def test_a_loaded_profile_has_the_same_tables_types_recording_and_notes(tmp_path):
     profile = odd_profile()
 
-    assert_same(profile, saved(profile, tmp_path / "x.nbprof"))
+    assert_same(profile, save_and_load(profile, tmp_path / "x.nbprof"))
 
 
 @pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
-def test_the_views_of_a_loaded_profile_are_those_of_the_saved_one(tmp_path, view):
+def test_a_loaded_profile_has_the_views_of_the_saved_one(tmp_path, view):
     profile = odd_profile()
 
-    loaded = saved(profile, tmp_path / "x.nbprof").view(view)
+    loaded = save_and_load(profile, tmp_path / "x.nbprof").view(view)
     original = profile.view(view)
     assert loaded.text == original.text
     pd.testing.assert_frame_equal(loaded.frame, original.frame)
 
 
-def test_a_profile_without_a_row_can_be_saved(tmp_path):
+def test_an_empty_profile_can_be_saved(tmp_path):
     profile = by_hand.profile()
 
-    assert_same(profile, saved(profile, tmp_path / "x.nbprof"))
+    assert_same(profile, save_and_load(profile, tmp_path / "x.nbprof"))
 
 
-def test_every_field_of_a_profile_that_holds_a_frame_is_a_table():
+def test_every_dataframe_of_a_profile_is_listed_as_a_table():
     profile = by_hand.profile()
 
     frames = {
@@ -146,7 +146,7 @@ def test_every_field_of_a_profile_that_holds_a_frame_is_a_table():
     assert frames == set(TABLES)
 
 
-def test_a_new_column_of_any_type_needs_no_change(tmp_path):
+def test_columns_of_any_type_are_preserved(tmp_path):
     objects = [None, float("nan"), ("a", ("b", None), 1.5), ["list", ()], True, 1, 1.0, "1", -0.0]
     table = pd.DataFrame(
         {
@@ -160,13 +160,13 @@ def test_a_new_column_of_any_type_needs_no_change(tmp_path):
     )
     profile = with_table(table)
 
-    loaded = saved(profile, tmp_path / "x.nbprof")
+    loaded = save_and_load(profile, tmp_path / "x.nbprof")
 
     assert_same(profile, loaded)
-    assert [type(one) for one in loaded.shapes["objects"]] == [type(one) for one in objects]
+    assert [type(value) for value in loaded.shapes["objects"]] == [*map(type, objects)]
 
 
-def test_a_loaded_profile_needs_its_file_no_more(file):
+def test_a_loaded_profile_does_not_need_its_file(file):
     profile = nbprof.load(file)
     file.write_bytes(b"overwritten")
     file.unlink()
@@ -174,7 +174,7 @@ def test_a_loaded_profile_needs_its_file_no_more(file):
     assert_same(odd_profile(), profile)
 
 
-def test_a_table_is_made_when_it_is_first_asked_for_and_stays(file, monkeypatch):
+def test_a_table_is_made_on_first_use_and_kept(file, monkeypatch):
     made = []
     make = stored_tables.StoredTable.make
     monkeypatch.setattr(stored_tables.StoredTable, "make", lambda it: made.append(it) or make(it))
@@ -186,7 +186,7 @@ def test_a_table_is_made_when_it_is_first_asked_for_and_stays(file, monkeypatch)
     assert len(made) == 2
 
 
-def test_a_loaded_table_may_be_changed_and_a_profile_pickled_before_its_tables_are_made(file):
+def test_a_loaded_profile_can_be_pickled_and_its_tables_changed(file):
     profile = pickle.loads(pickle.dumps(nbprof.load(file)))
 
     assert_same(odd_profile(), profile)
@@ -216,43 +216,43 @@ def tables(draw):
             column = np.frombuffer(raw, np.int8 if dtype.kind == "b" else dtype)[:rows]
             column = column > 0 if dtype.kind == "b" else column
         else:
-            some = draw(
+            values = draw(
                 st.lists(TEXTS if kind == "text" else OBJECTS, min_size=rows, max_size=rows)
             )
-            column = pd.Series(some, dtype=object)
+            column = pd.Series(values, dtype=object)
         columns[name] = column
     return pd.DataFrame(columns, index=pd.RangeIndex(rows))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables(), notes=st.lists(TEXTS, max_size=3))
-def test_whatever_is_in_a_table_comes_back(tmp_path, table, notes):
+def test_any_table_is_preserved(tmp_path, table, notes):
     profile = dataclasses.replace(with_table(table), notes=tuple(notes))
 
-    assert_same(profile, saved(profile, tmp_path / "x.nbprof"))
+    assert_same(profile, save_and_load(profile, tmp_path / "x.nbprof"))
 
 
-def test_the_same_profile_gives_the_same_bytes():
+def test_saving_a_profile_twice_writes_the_same_bytes():
     assert as_bytes(odd_profile()) == as_bytes(odd_profile())
 
 
-def test_a_column_that_would_shrink_beyond_belief_can_still_be_loaded(tmp_path, monkeypatch):
+def test_a_column_that_would_shrink_implausibly_can_still_be_loaded(tmp_path, monkeypatch):
     monkeypatch.setattr(file_format, "SMALL_TABLES", 0)
     monkeypatch.setattr(file_format, "SMALL_MANIFEST", 0)
     profile = with_table(pd.DataFrame({"zeros": np.zeros(300_000)}))
     notes = dataclasses.replace(by_hand.profile(), notes=("a" * 3_000_000,))
 
-    assert_same(profile, saved(profile, tmp_path / "zeros.nbprof"))
-    assert_same(notes, saved(notes, tmp_path / "notes.nbprof"))
+    assert_same(profile, save_and_load(profile, tmp_path / "zeros.nbprof"))
+    assert_same(notes, save_and_load(notes, tmp_path / "notes.nbprof"))
 
 
-def test_a_million_events_take_little_room_and_hold_no_object_per_row(tmp_path):
+def test_a_million_events_take_little_space_and_no_object_per_row(tmp_path):
     rows = np.arange(1_000_000)
-    made = by_hand.profile(*(node(f"node_{number}") for number in range(300)))
-    events = made.events.iloc[rows % 300].reset_index(drop=True).assign(start_ns=rows * 1_234)
+    small = by_hand.profile(*(node(f"node_{number}") for number in range(300)))
+    events = small.events.iloc[rows % 300].reset_index(drop=True).assign(start_ns=rows * 1_234)
     for name in ("bytes", "peak_bytes", "output_bytes"):
         events[name] = (rows % 300) * 512.0
-    profile = dataclasses.replace(made, events=events)
+    profile = dataclasses.replace(small, events=events)
     path = tmp_path / "big.nbprof"
     profile.save(path)
 
@@ -272,26 +272,26 @@ def test_saving_replaces_a_file_and_leaves_nothing_beside_it(tmp_path):
 
     odd_profile().save(path)
 
-    assert [one.name for one in tmp_path.iterdir()] == ["x.nbprof"]
+    assert [path.name for path in tmp_path.iterdir()] == ["x.nbprof"]
     assert_same(odd_profile(), nbprof.load(str(path)))
 
 
-def test_a_save_that_fails_half_way_leaves_the_older_file(file, monkeypatch):
+def test_an_interrupted_save_keeps_the_old_file(file, monkeypatch):
     before = file.read_bytes()
     profile = odd_profile()
 
-    def interrupted(*_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nbprof.export.own_file._pays", interrupted)
+    monkeypatch.setattr("nbprof.export.own_file._pays", interrupt)
     with pytest.raises(KeyboardInterrupt):
         profile.save(file)
 
     assert file.read_bytes() == before
-    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
-def test_a_place_that_cannot_be_written_is_said_in_a_sentence(tmp_path, file):
+def test_an_unwritable_path_is_refused_with_its_name(tmp_path, file):
     for path in (tmp_path / "none" / "x.nbprof", file / "x.nbprof", tmp_path):
         with pytest.raises(NbprofError, match=re.escape(f"{path} cannot be written")):
             odd_profile().save(path)
@@ -308,25 +308,25 @@ def test_a_place_that_cannot_be_written_is_said_in_a_sentence(tmp_path, file):
         (pd.DataFrame([[1]], columns=pd.Index(["\udfff"], dtype=object)), "its columns need names"),
     ],
 )
-def test_what_the_file_cannot_hold_is_refused_when_saving(tmp_path, table, reason):
+def test_saving_refuses_what_the_file_cannot_hold(tmp_path, table, reason):
     with pytest.raises(NbprofError, match=reason):
         with_table(table).save(tmp_path / "x.nbprof")
 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_newer_version_is_refused_in_a_sentence(file, tmp_path):
+def test_a_file_of_a_newer_version_is_refused_with_advice_to_update(file, tmp_path):
     for version in (file_format.VERSION + 1, 99):
-        newer = rewritten(
+        newer = rewrite(
             file, tmp_path / "newer", lambda it, to=version: it.update(version=to, tables="else")
         )
 
-        sentence = refusal(newer)
-        assert f"version {version} of the format and was written by a newer nbprof" in sentence
-        assert "update nbprof" in sentence
+        error = refusal(newer)
+        assert f"version {version} of the format and was written by a newer nbprof" in error
+        assert "update nbprof" in error
 
 
-def test_a_file_of_version_1_stays_readable(golden):
+def test_a_file_of_version_1_can_be_read(golden):
     profile = nbprof.load(VERSION_1)
 
     views = [
@@ -341,10 +341,10 @@ def test_a_file_of_version_1_stays_readable(golden):
     assert profile.recording == odd_profile().recording
 
 
-def test_a_file_of_version_1_is_the_same_after_it_was_saved_again(tmp_path):
+def test_a_file_of_version_1_survives_being_saved_again(tmp_path):
     profile = nbprof.load(VERSION_1)
 
-    assert_same(profile, saved(profile, tmp_path / "again.nbprof"))
+    assert_same(profile, save_and_load(profile, tmp_path / "again.nbprof"))
 
 
 def test_an_older_version_is_upgraded_step_by_step(file, monkeypatch):
@@ -358,11 +358,11 @@ def test_an_older_version_is_upgraded_step_by_step(file, monkeypatch):
     assert nbprof.load(file).notes[-2:] == ("upgraded", "upgraded")
 
 
-def test_there_is_an_upgrade_from_every_older_version():
+def test_every_older_version_has_an_upgrade():
     assert set(read_profile.UPGRADES) == set(range(1, file_format.VERSION))
 
 
-def test_what_a_later_nbprof_adds_is_ignored(file, tmp_path):
+def test_additions_of_a_later_nbprof_are_ignored(file, tmp_path):
     def add(manifest):
         manifest["later"] = {}
         manifest["tables"]["later"] = "?"
@@ -370,18 +370,18 @@ def test_what_a_later_nbprof_adds_is_ignored(file, tmp_path):
         manifest["recording"]["later"] = 1
         manifest["tables"]["nodes"]["columns"][0]["later"] = 1
 
-    more = rewritten(file, tmp_path / "more", add)
+    more = rewrite(file, tmp_path / "more", add)
     with zipfile.ZipFile(more, "a") as archive:
         archive.writestr("../../later.py", "raise SystemExit")
 
     assert_same(odd_profile(), nbprof.load(more))
 
 
-def test_what_has_a_default_may_be_missing(file, tmp_path):
+def test_fields_with_a_default_may_be_missing(file, tmp_path):
     def remove(manifest):
         del manifest["fields"]["notes"], manifest["recording"]["traced_ns"]
 
-    loaded = nbprof.load(rewritten(file, tmp_path / "less", remove))
+    loaded = nbprof.load(rewrite(file, tmp_path / "less", remove))
 
     assert loaded.notes == ()
     assert loaded.recording.traced_ns == 0
@@ -433,12 +433,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
-def test_a_manifest_that_lies_is_refused(file, tmp_path, change, reason):
-    def changed(manifest):
+def test_a_false_manifest_is_refused(file, tmp_path, change, reason):
+    def change_manifest(manifest):
         result = change(manifest)
         return result if isinstance(result, list) else None
 
-    assert reason in refusal(rewritten(file, tmp_path / "hostile", changed))
+    assert reason in refusal(rewrite(file, tmp_path / "hostile", change_manifest))
 
 
 @pytest.mark.parametrize(
@@ -454,8 +454,8 @@ def test_a_manifest_that_lies_is_refused(file, tmp_path, change, reason):
         ("events/node.npy", b" " * 50_000_000, "events/node.npy should have"),
     ],
 )
-def test_a_member_that_is_not_what_it_should_be_is_named(file, tmp_path, name, content, reason):
-    assert reason in refusal(rewritten(file, tmp_path / "hostile", members={name: content}))
+def test_a_wrong_member_is_refused_with_its_name(file, tmp_path, name, content, reason):
+    assert reason in refusal(rewrite(file, tmp_path / "hostile", members={name: content}))
 
 
 OTHER_COLUMNS = {
@@ -469,18 +469,18 @@ OTHER_COLUMNS = {
 }
 
 
-ONE = {
+SAMPLE_VALUES = {
     **{table_schema.WHOLE: 0, table_schema.NUMBERS: 1.0, table_schema.TRUTH: True},
     **{table_schema.TEXT: "a", table_schema.TEXTS: ("a",)},
 }
 
 
 def full_profile():
-    """A profile in which every column that a view looks into, or that points, has a row."""
+    """Return a profile with a row in every table that views read or that refers to another."""
     tables = ("inputs", "allocations", "values", "allocator", "traces")
     rows = {
         table: dict.fromkeys(POINTERS.get(table, ()), 0)
-        | {name: ONE[kind] for name, kind in KINDS[table].items()}
+        | {name: SAMPLE_VALUES[kind] for name, kind in KINDS[table].items()}
         for table in tables
     }
     return dataclasses.replace(
@@ -489,7 +489,7 @@ def full_profile():
 
 
 @pytest.mark.parametrize("kind", OTHER_COLUMNS)
-def test_a_column_of_another_type_is_refused_or_harms_no_view(tmp_path, kind):
+def test_a_column_of_another_type_is_refused_or_harmless(tmp_path, kind):
     path, profile = tmp_path / "x.nbprof", full_profile()
     refused = 0
     for table in TABLES:
@@ -512,10 +512,10 @@ SOURCES = ["traces/small.xplane.pb", "tfprof/profile", VERSION_1]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_a_column_that_is_missing_is_named_or_harms_no_view(tmp_path, path):
+def test_a_missing_column_is_refused_with_its_name_or_harmless(tmp_path, path):
     file = tmp_path / "x.nbprof"
     whole = nbprof.load(DATA / path)
-    sentences = {}
+    errors = {}
     for table in TABLES:
         for column in getattr(whole, table):
             less = {table: getattr(whole, table).drop(columns=column)}
@@ -523,37 +523,37 @@ def test_a_column_that_is_missing_is_named_or_harms_no_view(tmp_path, path):
             try:
                 loaded = nbprof.load(file)
             except NbprofError as error:
-                sentences[f"{table}.{column}"] = str(error)
+                errors[f"{table}.{column}"] = str(error)
                 continue
             loaded.summary(), loaded.live_at_peak(), loaded.advise(), loaded.hosts()
             for view in ("op", "scope", "graph", "layer", *(["code"] if whole.has_stacks else [])):
                 assert loaded.view(view, select="bytes,micros,params,op_types").text
-    assert len(sentences) > 60
-    assert sentences.pop("steps.step")  # some events point there
-    for column, sentence in sentences.items():
-        assert sentence == f"{file} cannot be read as nbprof's own file: it lacks {column}."
+    assert len(errors) > 60
+    assert errors.pop("steps.step")  # events refer to it
+    for column, error in errors.items():
+        assert error == f"{file} cannot be read as nbprof's own file: it lacks {column}."
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_a_log_of_fewer_nodes_than_there_are_is_refused(tmp_path, rows):
+def test_an_op_log_of_too_few_nodes_is_refused(tmp_path, rows):
     whole = nbprof.load(DATA / "tfprof" / "profile")
     dataclasses.replace(whole, logged=whole.logged.head(rows)).save(tmp_path / "x.nbprof")
 
     assert f"each of {len(whole.nodes)} nodes and has {rows}." in refusal(tmp_path / "x.nbprof")
 
 
-def test_a_log_that_is_missing_is_refused(tmp_path):
+def test_a_missing_op_log_is_refused(tmp_path):
     file = tmp_path / "x.nbprof"
     nbprof.load(DATA / "tfprof" / "profile").save(file)
 
-    def without(manifest):
+    def drop_log(manifest):
         del manifest["tables"]["logged"]
 
-    assert "nodes and has 0." in refusal(rewritten(file, tmp_path / "y.nbprof", without))
+    assert "nodes and has 0." in refusal(rewrite(file, tmp_path / "y.nbprof", drop_log))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_of_every_column_it_is_known_what_it_holds(path):
+def test_the_schema_has_every_column(path):
     profile = nbprof.load(DATA / path)
 
     for table in TABLES:
@@ -563,12 +563,12 @@ def test_of_every_column_it_is_known_what_it_holds(path):
 @pytest.mark.parametrize(
     ("table", "column"), [(table, column) for table in POINTERS for column in POINTERS[table]]
 )
-def test_a_number_that_points_nowhere_is_refused(tmp_path, table, column):
+def test_a_number_that_refers_to_no_row_is_refused(tmp_path, table, column):
     profile, pointer = full_profile(), POINTERS[table][column]
     path = tmp_path / "x.nbprof"
-    assert_same(profile, saved(profile, path))
+    assert_same(profile, save_and_load(profile, path))
     wrong = [10**6, 2**31 - 1, -2, *([] if pointer.optional else [-1])]
-    wrong += [0] if pointer.earlier else []  # row 0 inside itself
+    wrong += [0] if pointer.earlier else []  # row 0 would contain itself
 
     for number in wrong:
         getattr(profile, table).loc[0, column] = number
@@ -591,11 +591,11 @@ def test_a_number_that_points_nowhere_is_refused(tmp_path, table, column):
     ],
     ids=["odd", "version 1", "trace"],
 )
-def test_a_file_in_which_one_node_has_every_run_has_all_views(tmp_path, make):
+def test_all_views_work_if_one_node_has_every_run(tmp_path, make):
     profile = make()
     profile.events["node"] = 0
 
-    loaded = saved(profile, tmp_path / "x.nbprof")
+    loaded = save_and_load(profile, tmp_path / "x.nbprof")
 
     micros, params = profile.events["self_ns"].sum() / 1e3, profile.nodes["params"]
     for select in ("micros", "micros,params"):
@@ -606,26 +606,26 @@ def test_a_file_in_which_one_node_has_every_run_has_all_views(tmp_path, make):
     np.testing.assert_equal(of_layers, params.sum(min_count=1))
 
 
-def test_a_member_with_another_header_or_other_truths_is_refused(file, tmp_path):
+def test_a_member_with_another_header_or_invalid_truth_values_is_refused(file, tmp_path):
     with zipfile.ZipFile(file) as archive:
-        truths = archive.read("events/is_run.npy")
-    other = {"events/is_run.npy": truths.replace(b"|b1", b"|O1")}
-    two = {"events/is_run.npy": truths[:-1] + b"\2"}
+        content = archive.read("events/is_run.npy")
+    other_header = {"events/is_run.npy": content.replace(b"|b1", b"|O1")}
+    ends_with_two = {"events/is_run.npy": content[:-1] + b"\2"}
 
-    assert "should be a .npy file" in refusal(rewritten(file, tmp_path / "a", members=other))
-    assert "0 or 1" in refusal(rewritten(file, tmp_path / "b", members=two))
+    assert "should be a .npy file" in refusal(rewrite(file, tmp_path / "a", members=other_header))
+    assert "0 or 1" in refusal(rewrite(file, tmp_path / "b", members=ends_with_two))
 
 
-def test_a_value_nested_as_deep_as_json_allows_is_refused(file, tmp_path):
+def test_a_deeply_nested_value_is_refused(file, tmp_path):
     deep = '{"format": "nbprof", "version": 1, "tables": {}, "recording": {}, "fields": {"notes": '
     content = f"{deep}{'[' * 900}{']' * 900}}}}}".encode()
 
     assert "nbprof.json" in refusal(
-        rewritten(file, tmp_path / "deep", members={"nbprof.json": content})
+        rewrite(file, tmp_path / "deep", members={"nbprof.json": content})
     )
 
 
-def test_other_methods_of_compression_are_refused(file, tmp_path):
+def test_other_compression_methods_are_refused(file, tmp_path):
     path = tmp_path / "lzma"
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as new:
         for name in old.namelist():
@@ -644,7 +644,7 @@ def test_other_methods_of_compression_are_refused(file, tmp_path):
         (b"PK\x05\x06" + bytes(18), "nbprof.load reads nbprof's own files"),
     ],
 )
-def test_a_foreign_file_is_refused_with_what_can_be_read(tmp_path, content, reason):
+def test_a_foreign_file_is_refused_with_the_readable_formats(tmp_path, content, reason):
     path = tmp_path / "x.nbprof"
     path.write_bytes(content)
 
@@ -661,7 +661,7 @@ def test_a_foreign_zip_a_folder_and_a_missing_file_are_refused(tmp_path):
     assert "No such file" in refusal(tmp_path / "none")
 
 
-def test_the_name_of_a_file_does_not_matter_and_one_may_stand_in_a_list(file):
+def test_a_file_of_any_name_can_be_loaded_also_from_a_list(file):
     renamed = file.rename(file.with_name("profile.txt"))
 
     assert_same(odd_profile(), nbprof.load([renamed]))
@@ -673,29 +673,29 @@ def test_the_name_of_a_file_does_not_matter_and_one_may_stand_in_a_list(file):
         nbprof.load(renamed, engine="other")
 
 
-def loads_or_refuses(path, content):
-    """Give the profile with its tables made, or the sentence of the refusal."""
+def load_or_refuse(path, content):
+    """Return the profile, with its tables made, or the error's message."""
     path.write_bytes(content)
     try:
         profile = nbprof.load(path)
     except NbprofError as error:
         return str(error)
-    for name in TABLES:  # what loading let pass, no table may fail over
+    for name in TABLES:  # once loaded, no table may fail
         assert isinstance(getattr(profile, name), pd.DataFrame)
     return profile
 
 
-def test_a_file_cut_off_anywhere_is_refused(file):
+def test_a_truncated_file_is_refused_wherever_it_ends(file):
     content = file.read_bytes()
     ends = sorted({*range(0, len(content), 7), *range(len(content) - 200, len(content))})
 
-    refusals = [loads_or_refuses(file, content[:end]) for end in ends]
+    refusals = [load_or_refuse(file, content[:end]) for end in ends]
 
     assert len(ends) > 1000
     assert all(str(file) in refusal for refusal in refusals)
 
 
-def test_a_damaged_file_gives_the_profile_or_a_refusal_and_nothing_else(file):
+def test_a_damaged_file_is_loaded_intact_or_refused(file):
     content = file.read_bytes()
     chance = random.Random(4)
     directory = content.index(b"PK\x01\x02")
@@ -703,18 +703,18 @@ def test_a_damaged_file_gives_the_profile_or_a_refusal_and_nothing_else(file):
 
     for number in range(800):
         damaged = bytearray(content)
-        start = directory if number % 2 else 0  # half of the damage is done to the directory
+        start = directory if number % 2 else 0  # half of the damage hits the directory
         for _ in range(chance.choice((1, 1, 2, 10))):
             place = chance.randrange(start, len(damaged))
             damaged[place] = chance.choice((damaged[place] ^ 1 << chance.randrange(8), 0, 255))
-        result = loads_or_refuses(file, bytes(damaged))
+        result = load_or_refuse(file, bytes(damaged))
         if isinstance(result, str):
             assert str(file) in result
         else:
             assert_same(profile, result)
 
 
-def test_a_damaged_manifest_gives_a_profile_or_a_refusal(file, tmp_path):
+def test_a_damaged_manifest_is_loaded_or_refused(file, tmp_path):
     with zipfile.ZipFile(file) as archive:
         text = archive.read("nbprof.json")
     chance = random.Random(5)
@@ -725,18 +725,19 @@ def test_a_damaged_manifest_gives_a_profile_or_a_refusal(file, tmp_path):
         tokens = list(whole)
         tokens[chance.randrange(len(tokens))] = chance.choice([*words, chance.choice(tokens)])
         members = {"nbprof.json": b"".join(tokens)}
-        path = rewritten(file, tmp_path / "changed", members=members)
-        assert isinstance(loads_or_refuses(path, path.read_bytes()), str | Profile)
+        path = rewrite(file, tmp_path / "changed", members=members)
+        assert isinstance(load_or_refuse(path, path.read_bytes()), str | Profile)
 
 
-def test_the_snippet_of_the_page_reads_any_table_without_nbprof(tmp_path):
+def test_the_snippet_on_the_docs_page_reads_any_table_without_nbprof(tmp_path):
     profile = by_hand.profile(
         node("a/MatMul", "MatMul", 10, runs=3, size=64, shapes=("2x3", "3x4"), layer="model/a"),
         node("b/Ünï", "Relu", 7.5, accelerator_micros=2, stack=(("In [3]", 4, "<module>"),)),
     )
     profile.save(tmp_path / "fit.nbprof")
     (snippet,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert [isinstance(one, ast.Import) for one in ast.parse(snippet).body] == [True, *[False] * 3]
+    statements = ast.parse(snippet).body
+    assert [isinstance(each, ast.Import) for each in statements] == [True, *[False] * 3]
     program = "\n".join(
         snippet.replace('"nodes"', f'"{name}"') + f"nodes.to_json('{name}.json')" for name in TABLES
     )
@@ -749,7 +750,7 @@ def test_the_snippet_of_the_page_reads_any_table_without_nbprof(tmp_path):
         assert read == json.loads(getattr(profile, name).to_json())
 
 
-def test_the_page_describes_this_version():
+def test_the_docs_page_describes_this_version():
     page = PAGE.read_text(encoding="utf-8")
 
     assert f"## The format, version {file_format.VERSION}\n" in page
@@ -760,12 +761,12 @@ def test_the_page_describes_this_version():
     described = json.loads(example)
     assert list(described) == list(written)
     assert set(described["recording"]) - {"…"} <= {
-        one.name for one in dataclasses.fields(Recording)
+        field.name for field in dataclasses.fields(Recording)
     }
     assert set(column(described)) == set(column(written))
 
 
-def test_a_header_is_the_one_that_numpy_writes():
+def test_headers_are_those_that_numpy_writes():
     for name, descr in file_format.NUMBERS.items():
         file = io.BytesIO()
         np.save(file, np.zeros(1234, dtype=descr))

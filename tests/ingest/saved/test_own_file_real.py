@@ -1,4 +1,4 @@
-"""A real Keras fit, saved and loaded: the same views, in less room than its trace."""
+"""A real Keras fit, saved and loaded, has the same views and is smaller than its trace."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ tf = pytest.importorskip("tensorflow")
 
 @pytest.fixture(scope="module")
 def fit(tmp_path_factory):
-    """Profile a fit; give the profile, the size of its trace, and where it was saved."""
+    """Profile a fit; return the profile, the size of its trace in bytes, and the saved file."""
     layers = tf.keras.layers
     model = tf.keras.Sequential(
         [tf.keras.Input((12, 12, 1)), layers.Conv2D(4, 3), layers.Flatten(), layers.Dense(3)]
@@ -39,14 +39,14 @@ def fit(tmp_path_factory):
     return run.profile, sizes[0], path
 
 
-def test_the_file_of_a_fit_is_smaller_than_a_quarter_of_its_trace(fit):
+def test_a_saved_fit_takes_less_than_a_quarter_of_its_trace(fit):
     profile, trace, path = fit
 
     assert len(profile.events) > 500
     assert path.stat().st_size < trace / 4
 
 
-def test_the_tables_of_a_fit_come_back(fit):
+def test_the_tables_of_a_fit_are_preserved(fit):
     profile, _, path = fit
 
     loaded = nbprof.load(path)
@@ -58,17 +58,18 @@ def test_the_tables_of_a_fit_come_back(fit):
 
 
 @pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
-def test_the_views_of_a_fit_come_back(fit, view):
+def test_the_views_of_a_fit_are_preserved(fit, view):
     profile, _, path = fit
     select = "bytes,peak_bytes,micros,params,float_ops,occurrence,device,input_shapes"
 
-    loaded, original = (one.view(view, select=select) for one in (nbprof.load(path), profile))
+    loaded = nbprof.load(path).view(view, select=select)
+    original = profile.view(view, select=select)
 
     assert loaded.text == original.text
     pd.testing.assert_frame_equal(loaded.frame, original.frame)
 
 
-def test_the_other_tables_made_from_a_fit_come_back(fit):
+def test_summary_and_memory_of_a_fit_are_preserved(fit):
     profile, _, path = fit
 
     loaded = nbprof.load(path)

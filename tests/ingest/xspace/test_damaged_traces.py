@@ -1,4 +1,4 @@
-"""Ten thousand damaged traces: a Profile or one NbprofError, within bounds of memory and time."""
+"""Ten thousand damaged traces give a Profile or one NbprofError, within memory and time limits."""
 
 import os
 import subprocess
@@ -11,20 +11,23 @@ from support.xspace_bytes import Unsigned, event, line, plane, space
 
 import nbprof
 
-ROUNDS, A_ROUND = 4, 2500
+ROUNDS = 4
+"""Number of rounds."""
+PER_ROUND = 2500
+"""Damaged traces in a round."""
 
 
 def start(round_, first, last):
-    """Read a part of a round in a process of its own, whose memory can be limited."""
-    # Each thread of a BLAS would reserve address space of its own.
-    alone = {
+    """Read a part of a round in another process, which can limit its memory."""
+    # Every BLAS thread would reserve address space of its own.
+    environment = {
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": f"{TOP}:{TOP / 'tests'}",
     }
     return subprocess.Popen(
         [sys.executable, damaged_traces.__file__, *map(str, (round_, first, last))],
-        env=os.environ | alone,
+        env=os.environ | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -32,17 +35,17 @@ def start(round_, first, last):
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-def test_damaged_traces_are_read_or_refused_in_a_sentence(round_):
-    parts = range(0, A_ROUND, A_ROUND // 2)
+def test_damaged_traces_are_read_or_refused(round_):
+    half = PER_ROUND // 2
 
-    running = [start(round_, first, first + A_ROUND // 2) for first in parts]
+    running = [start(round_, first, first + half) for first in (0, half)]
 
     shown = 0
     for process in running:
         printed, error = process.communicate()
         assert process.returncode == 0, error
         shown += int(printed.split()[0])
-    assert 0.2 * A_ROUND < shown < 0.8 * A_ROUND
+    assert 0.2 * PER_ROUND < shown < 0.8 * PER_ROUND
 
 
 def test_every_kind_of_damage_changes_a_trace():
@@ -57,10 +60,10 @@ def test_every_kind_of_damage_changes_a_trace():
             assert any(damaged_traces.written(fields) != whole.data for fields in trees)
 
 
-# What the ten thousand found
+# Bugs that the damaged traces found
 
 
-def test_kernels_without_a_host_are_read(tmp_path):
+def test_a_trace_with_gpu_kernels_but_no_host_plane_is_read(tmp_path):
     kernel = event("sgemm", 100, 80_000_000, {"tf_op": "a/MatMul:MatMul"})
     path = tmp_path / "device.xplane.pb"
     path.write_bytes(space(plane("/device:GPU:0", [line(7, "Stream #7(Compute)", 3, [kernel])])))
@@ -70,7 +73,7 @@ def test_kernels_without_a_host_are_read(tmp_path):
     assert (row["name"], row["accelerator_micros"]) == ("MatMul", 80)
 
 
-def test_a_start_beyond_all_clocks_is_as_none(tmp_path):
+def test_an_absurd_start_time_counts_as_missing(tmp_path):
     worker = [event("MatMul:MatMul", 0, 5_000_000, display_name="MatMul")]
     host = plane("/host:CPU", [line(1, "python", 0, worker)])
     task = plane("Task Environment", stats={"profile_start_time": Unsigned(2**64 - 1)})

@@ -1,4 +1,4 @@
-"""Real traces, read by nbprof and by TensorFlow's own protobuf classes, hold the same."""
+"""nbprof reads real traces exactly like TensorFlow's own protobuf classes."""
 
 import ctypes
 from pathlib import Path
@@ -15,7 +15,7 @@ xplane_pb2 = pytest.importorskip("tensorflow.tsl.profiler.protobuf.xplane_pb2")
 
 
 def record(directory, body):
-    """Trace body with all ops and allocations where this TensorFlow lets us, else without."""
+    """Trace `body`, with all ops and allocations if this TensorFlow allows it."""
     library = Path(tf.__file__).parent / "libtensorflow_framework.so.2"
     symbols = ctypes.CDLL(str(library)) if library.exists() else None
     set_allocations(symbols, "_ZN3tsl23EnableCPUAllocatorStatsEv")
@@ -150,8 +150,8 @@ def test_planes_and_their_stats_equal_protobuf(trace):
 def parse(trace):
     try:
         return xplane_pb2.XSpace.FromString(trace)
-    except Exception as error:  # noqa: BLE001  (DecodeError belongs to whichever protobuf is there)
-        pytest.skip(f"protobuf refuses a text of this trace that is not UTF-8: {error}")
+    except Exception as error:  # noqa: BLE001  (DecodeError comes from whichever protobuf is installed)
+        pytest.skip(f"protobuf refuses a text in this trace that is not UTF-8: {error}")
 
 
 def protobuf_value(plane, stat):
