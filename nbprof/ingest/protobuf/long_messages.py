@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import Ints, Mask
-from nbprof.ingest.protobuf.message_chains import NO_TURN, turns
+from nbprof.ingest.protobuf.message_chains import NO_TURN, Turn, turns
 from nbprof.ingest.protobuf.varints import ONE_BYTE, varints
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Fields, Spans, scan, try_scan
 
@@ -83,14 +83,15 @@ def _scan_lanes(buffer: Buffer, lanes: Spans, inner: Inner) -> tuple[Long, Ints]
     message, begin = lanes.row.astype(np.int64), lanes.begin.astype(np.int64)
     end = begin + lanes.size.astype(np.int64)
     stopped = np.empty_like(begin)
-    found = [NO_TURN, *turns(buffer, begin, end, inner.tag, stopped)]
-    row, where, size, first = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    found = Turn.join([NO_TURN, *turns(buffer, begin, end, inner.tag, stopped)])
     left = np.flatnonzero(stopped < end)
     fields, damaged = try_scan(buffer, Spans(left, stopped[left], end[left] - stopped[left]))
     rest = fields.messages(inner.tag)
-    spans = Spans.join([Spans(row, where, size), Spans(left[rest.row], rest.begin, rest.size)])
+    spans = Spans.join(
+        [Spans(found.row, found.begin, found.size), Spans(left[rest.row], rest.begin, rest.size)]
+    )
     order = np.argsort(spans.row.astype(np.uint16), kind="stable")
-    first = np.append(first, buffer.words_at(rest.begin))[order]
+    first = np.append(found.first, buffer.words_at(rest.begin))[order]
     spans = spans[order]
     others = fields.take(np.flatnonzero(fields.tag != inner.tag)).in_file_order()
     read = Long(

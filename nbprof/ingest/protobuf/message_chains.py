@@ -33,6 +33,11 @@ class Turn(NamedTuple):
     first: Words
     """Its first bytes, at least INSIDE of them."""
 
+    @classmethod
+    def join(cls, parts: "list[Turn]") -> "Turn":
+        """Make one table of many, in their order."""
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
 
 NO_TURN = Turn(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS.view(np.uint64))
 """A turn in which no chain has a message."""

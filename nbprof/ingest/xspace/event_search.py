@@ -124,9 +124,8 @@ def _find_candidates(buffer: Buffer, lines: Spans, done: Done) -> _Candidates:
     """Search the lines for candidates, chunk by chunk."""
     begin = lines.begin.astype(np.int64)
     end = begin + lines.size.astype(np.int64)
-    dtype = np.uint32 if len(buffer.data) < 2**31 else np.int64
     room = len(buffer.data) // SHORT
-    begins = GrowableColumn(dtype, room)
+    begins = GrowableColumn(np.uint32 if len(buffer.data) < 2**31 else np.int64, room)
     sizes, firsts = GrowableColumn(np.uint16, room), GrowableColumn(np.uint32, room)
     stop = min(int(end.max(initial=0)), len(buffer.data) - REACH)
     for start in range(int(begin.min(initial=stop)), stop, CHUNK):
@@ -136,11 +135,7 @@ def _find_candidates(buffer: Buffer, lines: Spans, done: Done) -> _Candidates:
         position = _likely_tags(chunk, start - offset, count)
         if not len(position):
             continue
-        size = chunk.bytes[position + 1].astype(np.int64)
-        inside = position + 2
-        long = np.flatnonzero(size > 0x7F)
-        size[long] += (chunk.bytes[inside[long]].astype(np.int64) - 1) << 7
-        inside[long] += 1
+        inside, size = _contents(chunk, position)
         kept = inside + size <= _ends_of(begin, end, position + offset) - offset
         kept &= chunk.bytes[inside] == EVENT_METADATA_ID
         inside = inside[kept]
@@ -148,6 +143,16 @@ def _find_candidates(buffer: Buffer, lines: Spans, done: Done) -> _Candidates:
         sizes.append(size[kept])
         firsts.append(chunk.words[inside].astype(np.uint32))
     return _Candidates(begins.array, sizes.array, firsts.array)
+
+
+def _contents(chunk: Buffer, position: Ints) -> tuple[Ints, Ints]:
+    """Return where the contents of the messages at these tags begin, and their sizes in bytes."""
+    size = chunk.bytes[position + 1].astype(np.int64)
+    inside = position + 2
+    long = np.flatnonzero(size > 0x7F)
+    size[long] += (chunk.bytes[inside[long]].astype(np.int64) - 1) << 7
+    inside[long] += 1
+    return inside, size
 
 
 def _ends_of(begin: Ints, end: Ints, position: Ints) -> Ints:
