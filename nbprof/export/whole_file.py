@@ -16,7 +16,7 @@ from nbprof.errors import NbprofError
 def check_path(given: object) -> None:
     """Refuse anything that is not a path."""
     if not isinstance(given, str | os.PathLike) or not os.fspath(given):
-        raise NbprofError(f"cannot write to {given!r}: give the path of a file.")
+        raise NbprofError(f"writing a file needs a path, not {given!r}.")
 
 
 @contextmanager
