@@ -331,12 +331,13 @@ class Profile:
             own_file.write_profile(self, file)
 
     def to_html(self, path: "str | os.PathLike[str]") -> None:
-        """Write the whole explorer, all views, into one file that needs nothing else."""
+        """Write an explorer of all views and columns into one file that needs no network."""
         from nbprof.display.explorer import page
         from nbprof.export import whole_file
+        from nbprof.views.report import whole_report
 
         with whole_file.whole_file(path) as file:
-            page.write_profile(self, file)
+            page.write(whole_report(self), file)
 
     def export(self, path: "str | os.PathLike[str]") -> None:
         """Write the profile for another program, chosen by the file's suffix.

@@ -16,9 +16,10 @@ import nbprof.view_kinds
 import nbprof.views
 from nbprof.columns import COLUMNS
 from nbprof.display import html
-from nbprof.display.explorer.payload import all_views, whole
+from nbprof.display.explorer.payload import whole_payload
 from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.view_kinds import VIEWS
+from nbprof.views.report import report_of
 
 CONTRIBUTING = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -74,7 +75,7 @@ def shell(cell, monkeypatch):
 
 def explorer_of(shown):
     """Describe what the explorer of a view is given."""
-    return whole(shown, all_views(shown)).described
+    return whole_payload(report_of(shown)).described
 
 
 # A column
@@ -124,8 +125,9 @@ def test_a_new_column_is_in_the_script_free_page_and_in_the_explorer(column, cel
     described = explorer_of(shown)
 
     assert f'title="{column.help}">{column.title}' in html.report(shown)
-    assert "cache_misses" in {entry["column"] for entry in described["columns"]}
-    assert described["help"]["cache_misses"] == column.help
+    packed = [packed for view in described["views"] for packed in view["columns"]]
+    assert {entry["help"] for entry in packed if entry["column"] == "cache_misses"} == {column.help}
+    assert "cache_misses" in described["kinds"]["weights"]
 
 
 def test_a_new_column_is_in_csv_and_json(column, cell, tmp_path):
@@ -215,7 +217,7 @@ def test_a_new_view_is_in_the_script_free_page_and_in_the_explorer(view, cell):
 
     assert "<b>device</b>, 7 rows" in html.report(cell.device())
     assert [packed["name"] for packed in described["views"]] == list(VIEWS)
-    assert described["help"]["device"] == view.doc
+    assert view.doc in [packed["doc"] for packed in described["views"]]
 
 
 def test_a_new_view_is_in_csv_and_json(view, cell, tmp_path):

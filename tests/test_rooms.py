@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},
     "views": {"views", "_profile", "memory.result", "memory.sampler"},
     "display": {
-        *("display", "views.view", "_profile"),
+        *("display", "views.view", "views.report", "_profile"),
         *("memory.result", "memory.line_result", "memory.namespace"),
     },
     "export": {"export", "views.view", "_profile"},

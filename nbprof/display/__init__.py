@@ -1,4 +1,4 @@
-"""Displays: a View for eyes, as text, as HTML and in the explorer."""
+"""Display: a report as text, as HTML and in the explorer."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,12 +6,15 @@ from nbprof.display import text
 from nbprof.display.explorer import page
 
 if TYPE_CHECKING:
-    from nbprof.views.view import View
+    from nbprof.views.report import Report
 
 OUTPUT_BYTES = 300_000
-"""So much may a report add to a notebook; set it to have more rows in it, or 0 for plain tables."""
+"""Largest output a report adds to a notebook, in bytes; 0 shows plain tables only."""
 
 
-def bundle(view: "View") -> dict[str, Any]:
-    """Offer every face a front end may choose from."""
-    return {"text/plain": text.excerpt(view), "text/html": page.output(view, OUTPUT_BYTES)}
+def bundle(report: "Report") -> dict[str, Any]:
+    """Return a report in every form a front end may choose from."""
+    return {
+        "text/plain": text.excerpt(report.view),
+        "text/html": page.output(report, OUTPUT_BYTES),
+    }

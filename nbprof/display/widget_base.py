@@ -1,4 +1,4 @@
-"""What the live widgets have in common: what they are fed, what they tell, their plain faces."""
+"""The base of the live widgets: what they receive, what they send, how they look without one."""
 
 import sys
 from typing import Any
@@ -10,42 +10,42 @@ from nbprof.display.explorer.script import style
 
 
 class LiveWidget(anywidget.AnyWidget):
-    """JavaScript that Python feeds with raw buffers, and listens to."""
+    """JavaScript that receives raw buffers from Python and sends back what the user chose."""
 
     _css = style()
 
     data = traitlets.Unicode().tag(sync=True)
-    """What is shown, without its columns, as JSON."""
+    """The description of what is shown, as JSON."""
     buffers = traitlets.List(traitlets.Bytes()).tag(sync=True)
-    """The columns."""
+    """The columns that the description points to."""
     chosen = traitlets.Dict().tag(sync=True)
-    """What the browser tells."""
+    """What the user has chosen in the browser."""
 
-    def _plain(self) -> str:
-        """Give HTML for those who do not show widgets; empty where there is nothing to show."""
+    def _plain_html(self) -> str:
+        """Return HTML for front ends without widgets; empty if there is nothing to show."""
         raise NotImplementedError
 
-    def _text(self) -> str:
-        """Give text for a terminal, which shows neither; empty where there is nothing to show."""
+    def _plain_text(self) -> str:
+        """Return text for a terminal; empty if there is nothing to show."""
         raise NotImplementedError
 
-    def _named(self) -> str:
-        """Say in a few words which widget this is."""
+    def _title(self) -> str:
+        """Return a few words that identify the widget."""
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        made = super()._repr_mimebundle_(**kwargs)
-        plain = self._plain()
-        if made is not None and plain:
-            made[0]["text/html"] = plain
-            made[0]["text/plain"] = self._text()
-        return made
+        bundle = super()._repr_mimebundle_(**kwargs)
+        plain = self._plain_html()
+        if bundle is not None and plain:
+            bundle[0]["text/html"] = plain
+            bundle[0]["text/plain"] = self._plain_text()
+        return bundle
 
     def __repr__(self) -> str:
-        return (not _in_ipython() and self._text()) or self._named()
+        return (not _in_ipython() and self._plain_text()) or self._title()
 
 
 def _in_ipython() -> bool:
-    """Tell whether there is a shell that asks for a mimebundle; plain Python asks for a repr."""
+    """Return whether a shell asks for mimebundles; plain Python only asks for a repr."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None

@@ -148,20 +148,22 @@ class View:
         return bars.plot(self, column, top, ax)
 
     def to_html(self, path: "str | os.PathLike[str]") -> None:
-        """Write the explorer of this view into one file that needs nothing else, nor a network."""
+        """Write the explorer of this view into one file that needs no other file and no network."""
         from nbprof.display.explorer import page
+        from nbprof.views.report import report_of
 
-        self._write(page.write_view, path)
+        self._write(lambda view, file: page.write(report_of(view), file), path)
 
     def explore(self) -> Any:
-        """Give the live explorer, a widget with up to 200,000 rows of each view.
+        """Return the live explorer, a widget with up to 200,000 rows of each view.
 
-        `.selection` is what is selected in it. A view has one, also if asked twice. It goes into
-        any ipywidgets layout; `.close()` frees what it holds.
+        `.selection` holds the selected rows. Calling this again returns the same widget until it
+        is closed. It fits into any ipywidgets layout; `.close()` frees what it holds.
         """
         from nbprof.display.explorer import explorer_widget
+        from nbprof.views.report import report_of
 
-        return explorer_widget.explorer_of(self)
+        return explorer_widget.open_explorer(self) or explorer_widget.Explorer(report_of(self))
 
     def _write(
         self, write: "Callable[[View, BinaryIO], None]", path: "str | os.PathLike[str]"
@@ -177,5 +179,6 @@ class View:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from nbprof.display import bundle
+        from nbprof.views.report import output_report
 
-        return bundle(self)
+        return bundle(output_report(self))

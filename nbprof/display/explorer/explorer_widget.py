@@ -1,19 +1,23 @@
-"""The live explorer: the same JavaScript in a widget, fed with raw buffers, heard by Python."""
+"""The live explorer: the same JavaScript in a widget that sends its selection to Python."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nbprof.display import html, text
-from nbprof.display.explorer.payload import all_views, average_of, same_rows, timeline_of, whole
+from nbprof.display.explorer.buffer_store import to_json
+from nbprof.display.explorer.payload import all_kinds, timeline_of, whole_payload
 from nbprof.display.explorer.script import script
 from nbprof.display.widget_base import LiveWidget
+from nbprof.views.report import per_step
 
 if TYPE_CHECKING:
+    from nbprof.views.report import Report
     from nbprof.views.view import View
 
 Frame = Any
 """The frame of a view; this room does not know pandas."""
 PLAIN_ROWS = 40
-"""So many rows are seen where the widget is not."""
+"""Rows that front ends without widgets show."""
 NO_NOTEBOOK = (
     "This is its text: the explorer needs a notebook. view.to_html(path) writes it as a page."
 )
@@ -22,39 +26,39 @@ _open: "list[Explorer]" = []
 
 
 class Explorer(LiveWidget):
-    """A view and the others of its profile, with all their rows.
+    """A view and its siblings, with all their rows.
 
-    `chosen` has the place of the `view` that is shown, whether `per_step`, the `rows` that are
-    selected, the `line` and the `range`.
+    `chosen` holds the place of the `view` that is shown, whether numbers are `per_step`, the
+    selected `rows`, the `%tfprof` `line` and the time `range`.
     """
 
     _esm = f"{script()}\nexport default {{ render }};"
 
-    def __init__(self, view: "View", **settings: Any) -> None:
-        self._views = all_views(view)
-        self._timeline = timeline_of(view)
-        payload = whole(view, self._views, ("flame",))
+    def __init__(self, report: "Report", **settings: Any) -> None:
+        self._views: Sequence[View] = report.views
+        self._timeline = timeline_of(all_kinds(report))
+        payload = whole_payload(report, ("flame",))
         super().__init__(
-            data=payload.to_json(buffers=False),
+            data=to_json(payload.described).decode(),
             buffers=payload.buffers,
             chosen={"view": payload.described["first"], "rows": [], "line": ""},
             **settings,
         )
-        self._first: View | None = view
-        self.on_msg(self._hear)
+        self._first: View | None = report.view
+        self.on_msg(self._answer)
         _open.append(self)
 
-    def _hear(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        """Answer how often each kind of op ran in a stretch of time."""
+    def _answer(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        """Answer how often and how long each kind of op ran in a stretch of time."""
         if self._timeline is not None and "range" in content:
             events, ns = self._timeline.runs_between(*content["range"])
-            self.send({**content, "events": events.tolist(), "ns": ns.tolist()})
+            self.send({**content, "events": events.tolist(), "micros": (ns / 1e3).tolist()})
 
     @property
     def view(self) -> "View":
         """The view that is shown."""
         shown = self._views[self.chosen["view"]]
-        return average_of(shown) if self.chosen.get("per_step") else shown
+        return per_step(shown) if self.chosen.get("per_step") else shown
 
     @property
     def selection(self) -> Frame:
@@ -62,44 +66,59 @@ class Explorer(LiveWidget):
         shown = self._views[self.chosen["view"]]
         rows = self.chosen["rows"]
         if self.chosen.get("per_step"):
-            average = average_of(shown)
-            return average.frame.iloc[same_rows(shown, rows, average)]
+            average = per_step(shown)
+            return average.frame.iloc[_same_rows(shown, rows, average)]
         return shown.frame.iloc[rows]
 
     @property
     def time_range(self) -> tuple[float, float] | None:
-        """The stretch of time that is chosen, in µs from the cell's start, or None."""
+        """The chosen stretch of time, in µs from the cell's start, or None."""
         chosen = self.chosen.get("range")
         return (round(chosen[0], 3), round(chosen[1], 3)) if chosen else None
 
     @property
     def line(self) -> str:
-        """The `%tfprof` line that gives what is shown; empty before it has been shown."""
+        """The `%tfprof` line that shows the same; empty before the widget has been displayed."""
         return str(self.chosen["line"])
 
     def close(self) -> None:
-        """Take the widget away and free what it holds."""
+        """Remove the widget and free what it holds."""
         if self in _open:
             _open.remove(self)
             self.data, self.buffers = "", []
-            # The browser keeps what a model was before its last change: this is one more.
+            # The browser keeps a model's state from before its last change: make one more.
             self.chosen = {"view": 0, "rows": [], "line": "", "range": None}
-            self._views, self._first, self._timeline = [], None, None
+            self._views, self._first, self._timeline = (), None, None
         super().close()
 
-    def _named(self) -> str:
+    def _title(self) -> str:
         if self._first is None:
             return "<Explorer: closed>"
         return f"<Explorer of the {self._first.name} view: {self._first.headline}>"
 
-    def _plain(self) -> str:
+    def _plain_html(self) -> str:
         return "" if self._first is None else html.report(self._first, PLAIN_ROWS)
 
-    def _text(self) -> str:
+    def _plain_text(self) -> str:
         return "" if self._first is None else f"{text.excerpt(self._first)}\n{NO_NOTEBOOK}\n"
 
 
-def explorer_of(view: "View") -> Explorer:
-    """Give the explorer of this view: the open one, or a new one."""
-    there = (one for one in _open if one._first is view)
-    return next(there, None) or Explorer(view)
+def open_explorer(view: "View") -> Explorer | None:
+    """Return the explorer of this view that is still open, if there is one."""
+    return next((explorer for explorer in _open if explorer._first is view), None)
+
+
+def _same_rows(view: "View", rows: Sequence[int], other: "View") -> list[int]:
+    """Find rows of a view in another by their paths; skip those that it does not have."""
+    place = {path: row for row, path in enumerate(_paths(other))}
+    paths = _paths(view)
+    return [place[paths[row]] for row in rows if paths[row] in place]
+
+
+def _paths(view: "View") -> list[tuple[str, ...]]:
+    """Return the names from the root to each row."""
+    paths: list[tuple[str, ...]] = []
+    parents = view.frame["parent"] if view.is_tree else [-1] * len(view.frame)
+    for name, parent in zip(view.frame["name"], parents, strict=True):
+        paths.append((*(paths[parent] if parent >= 0 else ()), name))
+    return paths

@@ -5,19 +5,16 @@ from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING, BinaryIO
 
-from nbprof.columns import COLUMNS
 from nbprof.display import html
-from nbprof.display.explorer.payload import Payload, all_views, whole, within
-from nbprof.display.explorer.script import LOADER, packed, script, style
-from nbprof.options import ViewOptions
+from nbprof.display.explorer.fit_output import payload_within
+from nbprof.display.explorer.payload import whole_payload, without_headline
+from nbprof.display.explorer.script import LOADER, packed_script, script, style
 
 if TYPE_CHECKING:
-    from nbprof._profile import Profile
-    from nbprof.views.view import View
+    from nbprof.views.report import Report
 
-NOT_IN_FILES = ("tensor_value",)
 PLAIN_ROWS = 40
-"""So many rows of a file are there without scripts, too."""
+"""Rows that a file shows where scripts do not run."""
 FILE_STYLE = """
 :root{color-scheme:light dark}
 h1{font-size:14px;margin:0 0 .4em;font-weight:400}
@@ -27,60 +24,42 @@ body{margin:0 auto;padding:12px 16px;max-width:1600px;font-family:system-ui,sans
 """
 
 
-def output(view: "View", size: int) -> str:
+def output(report: "Report", size: int) -> str:
     """Write a plain table that becomes the explorer where scripts run, in at most `size` bytes.
 
-    Where there is no room for both, the plain table stands alone.
+    If there is no room for both, only the plain table is written.
     """
-    plain = html.report(view)
-    frame = len(_explorer(plain, Payload({}, [])).encode("utf-8", "replace"))
-    payload = within(view, size - frame)
-    return plain if payload is None else _explorer(plain, payload)
+    plain = html.report(report.view)
+    without_data = len(_explorer(plain, "").encode("utf-8", "replace"))
+    payload = payload_within(report, size - without_data)
+    return plain if payload is None else _explorer(plain, payload.page_data)
 
 
-def _explorer(plain: str, payload: Payload) -> str:
-    data = payload.to_json()
-    name = f"nbprof-{sha256(data.encode()).hexdigest()[:12]}"
-    load = f'load("{name}",JSON.parse({_literal(data)}),"{packed()}");'
-    return (
-        f'<div data-nbprof="{name}">{plain}</div>\n<style>{style()}</style>\n'
-        f'<script type="module">\n{script(LOADER)}{load}\n</script>'
-    )
-
-
-def _literal(data: str) -> str:
-    """Write JSON as a text of JavaScript, which browsers read faster than an object."""
-    escaped = data.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
-def write_view(view: "View", file: BinaryIO) -> None:
-    """Write a file with all rows of this view, and of the others of its profile."""
-    _write(view, whole(view, all_views(view)), file)
-
-
-def write_profile(profile: "Profile", file: BinaryIO) -> None:
-    """Write a file with all views and columns of a profile."""
-    brought = {name for column in COLUMNS.values() for name in column.brings}
-    columns = tuple(name for name in COLUMNS if name not in {*NOT_IN_FILES, *brought})
-    view = profile.view("op", ViewOptions(select=columns))
-    _write(view, whole(view, all_views(view)), file)
-
-
-def _write(view: "View", payload: Payload, file: BinaryIO) -> None:
-    # The heading says what was profiled; the explorer need not.
-    bare = Payload({**payload.described, "headline": ""}, payload.buffers)
-    explorer = _explorer(html.report(replace(view, headline=""), PLAIN_ROWS), bare)
+def write(report: "Report", file: BinaryIO) -> None:
+    """Write a page with all rows of all views of a report."""
+    payload = without_headline(whole_payload(report))
+    plain = html.report(replace(report.view, headline=""), PLAIN_ROWS)
     text = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(view.headline)}</title><style>{FILE_STYLE}</style></head>\n"
-        f"<body><main><h1>{_heading(view.headline)}</h1>\n{explorer}\n</main></body></html>\n"
+        f"<title>{escape(report.headline)}</title><style>{FILE_STYLE}</style></head>\n"
+        f"<body><main><h1>{_heading(report.headline)}</h1>\n"
+        f"{_explorer(plain, payload.page_data)}\n</main></body></html>\n"
     )
     file.write(text.encode("utf-8", "replace"))
 
 
+def _explorer(plain: str, data: str) -> str:
+    """Write a plain table with the script that replaces it by an explorer of `data`."""
+    name = f"nbprof-{sha256(data.encode()).hexdigest()[:12]}"
+    return (
+        f'<div data-nbprof="{name}">{plain}</div>\n<style>{style()}</style>\n'
+        f'<script type="module">\n{script(LOADER)}load("{name}","{data}","{packed_script()}");\n'
+        "</script>"
+    )
+
+
 def _heading(headline: str) -> str:
-    """Make what was profiled bold, and the rest not."""
+    """Write the headline with what was profiled in bold."""
     what, dot, rest = headline.partition(" · ")
     return f"<b>{escape(what)}</b>{dot}{escape(rest)}"

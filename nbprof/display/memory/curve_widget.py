@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbprof.display.explorer.script import script
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 Frame = Any
 """A DataFrame of samples; this room does not import pandas."""
+SCRIPT = Path(__file__).resolve().parent / "js" / "memory_curve.js"
+"""The module that shows the curve."""
 NO_NOTEBOOK = "The widget needs a notebook; result.plot() draws the curve anywhere."
 """Shown where no widget can be."""
 
@@ -24,7 +27,7 @@ class CurveExplorer(LiveWidget):
     the time shown, in seconds, or None for all of it.
     """
 
-    _esm = f"{script('memory_curve')}\nexport default {{ render: renderCurve }};"
+    _esm = f"{script(SCRIPT)}\nexport default {{ render: renderCurve }};"
 
     def __init__(self, result: "MemoryResult", **settings: Any) -> None:
         run = result.largest
@@ -33,7 +36,7 @@ class CurveExplorer(LiveWidget):
             "seconds": run.seconds,
             "peak": run.peak,
             "exact": run.exact,
-            "marks": [_described(mark) for mark in run.marks],
+            "marks": [_description(mark) for mark in run.marks],
         }
         columns = (curve.seconds, curve.resident, curve.most, curve.gap)
         super().__init__(
@@ -63,17 +66,17 @@ class CurveExplorer(LiveWidget):
         self.data, self.buffers = "", []
         super().close()
 
-    def _named(self) -> str:
+    def _title(self) -> str:
         return f"<CurveExplorer: {result_report.headline(self.result)}>"
 
-    def _plain(self) -> str:
+    def _plain_html(self) -> str:
         return result_report.html_report(self.result)
 
-    def _text(self) -> str:
+    def _plain_text(self) -> str:
         return f"{result_report.text_report(self.result)}\n{NO_NOTEBOOK}"
 
 
-def _described(mark: "Mark") -> dict[str, Any]:
+def _description(mark: "Mark") -> dict[str, Any]:
     return {
         "kind": mark.kind,
         "label": mark.label,

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { buffersOf } from "./data.js";
-import { showSums } from "./kinds.js";
-import { Data } from "./payload.js";
+import { ExplorerData, readPage } from "./explorer_data.js";
+import { showSums } from "./run_kinds.js";
 import { eventAt, eventBeside } from "./timeline_search.js";
 import { ViewState } from "./view_state.js";
 
-const read = (name) => JSON.parse(readFileSync(`${name}.json`, "utf-8"));
-const dataOf = (payload) => new Data(payload, buffersOf(payload.buffers));
-const { second, ...expected } = read("expected");
-const whole = dataOf(read("whole"));
-const binned = dataOf(read("binned"));
+const dataOf = (name) => {
+  const { payload, buffers } = readPage(new Uint8Array(readFileSync(`${name}.bin`)));
+  return new ExplorerData(payload, buffers);
+};
+const { second, ...expected } = JSON.parse(readFileSync("expected.json", "utf-8"));
+const whole = dataOf("whole");
+const binned = dataOf("binned");
 const placeOf = (data, name) => data.views.findIndex((view) => view.name === name);
 
 function pathsOf(table) {
@@ -40,7 +41,7 @@ function assertShows(table, ran, numbers) {
 const isAbove = (path, numbers) => Object.keys(numbers).some((other) => other.startsWith(`${path}\n`));
 
 for (const name of ["op", "scope", "graph", "code", "layer"]) {
-  test(`the ${name} view of a stretch of time is what Python makes of its events`, () => {
+  test(`the ${name} view of a stretch of time equals the view Python makes of its events`, () => {
     for (const data of [whole, binned]) {
       const table = data.table(placeOf(data, name));
       assert.ok(data.kinds.addUpTo(table));
@@ -60,7 +61,7 @@ for (const name of ["op", "scope", "graph", "code", "layer"]) {
   });
 }
 
-test("without all op runs a stretch of time begins and ends where a part of it does", () => {
+test("without all op runs a stretch of time snaps to parts of it", () => {
   assert.equal(whole.events.exact, true);
   assert.deepEqual(whole.events.snap([0.2, 3.3]), [0.2, 3.3]);
   assert.equal(binned.events.exact, false);
@@ -69,14 +70,14 @@ test("without all op runs a stretch of time begins and ends where a part of it d
   assert.ok(to > from);
 });
 
-test("a view whose numbers the op runs do not add up to is not cut", () => {
-  const data = dataOf(read("whole"));
+test("a view whose numbers differ from the sums of the op runs is not cut", () => {
+  const data = dataOf("whole");
   const table = data.table(placeOf(data, "op"));
   table.kindRows.fill(0);
   assert.equal(data.kinds.addUpTo(table), false);
 });
 
-test("the table shows the rows that ran, heaviest in that time first, and all of them again", () => {
+test("the table lists the rows that ran, heaviest first, and then all rows again", () => {
   const state = new ViewState(whole.table(placeOf(whole, "scope")));
   const before = [...state.rows];
   const sums = whole.kinds.sums(state.table, whole.events.amounts([0, 1]));
@@ -89,7 +90,7 @@ test("the table shows the rows that ran, heaviest in that time first, and all of
   assert.deepEqual([...state.rows], before);
 });
 
-test("a search counts what matches, but only ran at another time", () => {
+test("a search counts matches that only ran at another time", () => {
   const state = new ViewState(whole.table(placeOf(whole, "scope")));
   state.setSearch("loss", false);
   assert.deepEqual([state.found, state.outside], [1, 0]);
@@ -103,7 +104,7 @@ test("a search counts what matches, but only ran at another time", () => {
   showSums(state.table, null);
 });
 
-test("what does not change with time says that it is of the whole cell", () => {
+test("columns that do not depend on time say so", () => {
   const { table } = new ViewState(whole.table(placeOf(whole, "scope")));
   const defined = table.columns.find((column) => column.metric === "defined_count");
   const runs = table.columns.find((column) => column.metric === "run_count");
@@ -113,7 +114,7 @@ test("what does not change with time says that it is of the whole cell", () => {
   assert.doesNotMatch(runs.help, /whole cell/);
 });
 
-test("keys lead from op run to op run, and a point finds the one there", () => {
+test("arrow keys move between op runs, and a point finds the op run there", () => {
   const { events } = whole;
   const first = eventBeside(events, -1, "ArrowRight", 0);
   assert.equal(first, 0);

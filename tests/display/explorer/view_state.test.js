@@ -1,33 +1,33 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { buffersOf, numbers } from "./data.js";
+import { ExplorerData, readPage } from "./explorer_data.js";
 import { blockAt, layOut } from "./flame_layout.js";
-import { Data } from "./payload.js";
-import { asTable, magicLine } from "./texts.js";
+import { numbers } from "./packed_columns.js";
+import { magicLine, tableText } from "./text_export.js";
 import { sorted } from "./tree.js";
 import { ViewState } from "./view_state.js";
 
-const payload = JSON.parse(readFileSync("scope.json", "utf-8"));
-const data = new Data(payload, buffersOf(payload.buffers));
+const { payload, buffers } = readPage(new Uint8Array(readFileSync("scope.bin")));
+const data = new ExplorerData(payload, buffers);
 const scope = () => new ViewState(data.table(data.first));
 const names = (state) => [...state.rows].map((row) => state.table.nameOf(row));
 
-test("a buffer may begin anywhere in a longer one", () => {
+test("a buffer may start anywhere in a longer one", () => {
   const bytes = new Uint8Array([0, 1, 0, 0, 0, 2, 0, 0, 0]).subarray(1);
   assert.deepEqual([...numbers([0, "i32"], () => bytes)], [1, 2]);
 });
 
-test("the root and the way to where the time went are open at first", () => {
+test("the root and the hot path are open at first", () => {
   assert.deepEqual(names(scope()), ["_TFProfRoot", "head", "head/MatMul", "dense", "loss"]);
 });
 
-test("a name is short below the scope that says the rest", () => {
+test("a name is shortened below its scope", () => {
   const { table } = scope();
   assert.equal(table.shortName(2), "MatMul");
 });
 
-test("searching keeps what is above and opens it", () => {
+test("a search keeps the rows above a match and opens them", () => {
   const state = scope();
   assert.equal(state.setSearch("bias", false), "");
   assert.deepEqual(names(state), ["_TFProfRoot", "dense", "dense/BiasAdd"]);
@@ -36,7 +36,7 @@ test("searching keeps what is above and opens it", () => {
   assert.equal(state.found, state.table.rows);
 });
 
-test("a regular expression that is none is said and changes nothing", () => {
+test("an invalid regular expression is reported and changes nothing", () => {
   const state = scope();
   assert.match(state.setSearch("(", true), /./);
   assert.equal(state.rows.length, 5);
@@ -44,7 +44,7 @@ test("a regular expression that is none is said and changes nothing", () => {
   assert.deepEqual(names(state).at(-1), "dense/BiasAdd");
 });
 
-test("a minimum hides rows with less", () => {
+test("a minimum hides lighter rows", () => {
   const state = scope();
   state.setMinimum("total_micros", 1000, "1ms");
   state.setOpenBelow(-1, true);
@@ -52,7 +52,7 @@ test("a minimum hides rows with less", () => {
   assert.deepEqual(names(state), shown);
 });
 
-test("a column sorts down, up, and back to the order of the report", () => {
+test("a column sorts descending, ascending, then as reported", () => {
   const state = scope();
   const orders = [];
   for (let times = 0; times < 3; times++) {
@@ -64,29 +64,29 @@ test("a column sorts down, up, and back to the order of the report", () => {
   assert.equal(names(state)[1], "dense");
 });
 
-test("columns that only repeat others are not shown at first", () => {
+test("columns that only repeat others are hidden at first", () => {
   const shown = scope().columns.map((column) => column.key);
   assert.deepEqual(shown.slice(0, 2), ["total_micros", "micros"]);
   assert.ok(!shown.includes("bytes"));
   assert.ok(shown.includes("total_accelerator_micros"));
 });
 
-test("a revealed row is seen, whatever was closed", () => {
+test("a revealed row is listed even if rows above it were closed", () => {
   const state = scope();
   state.setOpenBelow(-1, false);
   assert.ok(state.reveal(4) > 0);
 });
 
-test("tables leave with raw numbers and quoted texts", () => {
+test("exported tables have raw numbers and quoted texts", () => {
   const state = scope();
   state.hidden = new Set(state.table.columns.map((column) => column.key));
   state.hidden.delete("total_micros");
-  assert.equal(asTable(state, [1], "\t"), "name\ttotal_micros\nhead\t2000000\n");
+  assert.equal(tableText(state, [1], "\t"), "name\ttotal_micros\nhead\t2000000\n");
   state.table.strings[state.table.nameCodes[1]] = 'a,"b"';
-  assert.equal(asTable(state, [1], ",").split("\n")[1], '"a,""b""",2000000');
+  assert.equal(tableText(state, [1], ",").split("\n")[1], '"a,""b""",2000000');
 });
 
-test("the line says what was done", () => {
+test("the %tfprof line contains sort, search and minimum", () => {
   const state = scope();
   state.setSort("total_bytes", true);
   state.setSearch("a,b's", false);
@@ -97,7 +97,7 @@ test("the line says what was done", () => {
   assert.ok(line.includes(`-show_name_regexes '(?i).*a\\x2cb'"'"'s.*'`), line);
 });
 
-test("blocks of the flame fill their parent, small ones together", () => {
+test("blocks of the flame fill their parent, small ones are merged", () => {
   const children = {
     start: Int32Array.of(0, 1, 104, ...new Array(103).fill(104)),
     list: Int32Array.from({ length: 104 }, (_, row) => row),
@@ -111,7 +111,7 @@ test("blocks of the flame fill their parent, small ones together", () => {
   assert.equal(blockAt(blocks, 151, 2), undefined);
 });
 
-test("a flame of nothing has no blocks", () => {
+test("a flame of zeros has no blocks", () => {
   const state = scope();
   const zeros = new Float64Array(state.table.rows);
   assert.deepEqual(layOut(sorted(state.children, zeros, true), zeros, 0, 0, 500), []);

@@ -1,19 +1,18 @@
-/** What the flame and the timeline have in common: a canvas that fits, follows the theme, speaks. */
+/** A canvas that fits its place, follows the theme and describes itself to screen readers. */
 
 import { element, setAttributes, zoomOf } from "./dom.js";
 
-const DARK_LETTERS = "#111";
+const LABEL_COLOUR = "#111";
 
 export class Canvas {
   /**
    * @param {() => void} draw
-   * @param {string} help what the line below says when nothing is pointed at
+   * @param {string} help the line below the canvas while nothing is pointed at
+   * @param {string} [role]
    */
-  constructor(draw, help) {
+  constructor(draw, help, role = "application") {
     this.help = help;
-    this.element = /** @type {HTMLCanvasElement} */ (
-      element("canvas", { role: "application", tabindex: 0 })
-    );
+    this.element = /** @type {HTMLCanvasElement} */ (element("canvas", { role, tabindex: 0 }));
     this.tip = element("p", { class: "nbx-line nbx-tip", role: "status", "aria-live": "off" }, help);
     this.observer = new ResizeObserver(draw);
     this.themes = new MutationObserver(draw);
@@ -41,7 +40,7 @@ export class Canvas {
 
   /**
    * @param {MouseEvent} event
-   * @returns {{x: number, y: number}} where it is, in the canvas' own pixels
+   * @returns {{x: number, y: number}} its place in the canvas' own pixels
    */
   place({ clientX, clientY }) {
     const { left, top } = this.element.getBoundingClientRect();
@@ -54,31 +53,31 @@ export class Canvas {
     this.element.setAttribute("aria-label", text);
   }
 
-  /** @param {string} help what to say from now on when nothing is pointed at */
+  /** @param {string} help from now on */
   setHelp(help) {
     if (help === this.help) return;
     this.help = help;
-    this.tell();
+    this.showTip();
   }
 
   /**
-   * Say what is pointed at, or with `aloud` what the keys have led to.
+   * Show a line below the canvas.
    * @param {string} [text]
-   * @param {boolean} [aloud]
+   * @param {boolean} [aloud] whether screen readers read it, as it answers a key
    */
-  tell(text = this.help, aloud = false) {
+  showTip(text = this.help, aloud = false) {
     setAttributes(this.tip, { "aria-live": aloud ? "polite" : "off" });
     this.tip.textContent = text;
   }
 
   /**
-   * Make the canvas as large as it is on the screen, and empty.
+   * Clear the canvas and give it as many pixels as it has on the screen.
    * @param {number} width
    * @param {number} height
-   * @param {number} letters their size
+   * @param {number} fontSize in pixels
    * @returns {CanvasRenderingContext2D | null}
    */
-  pen(width, height, letters) {
+  pen(width, height, fontSize) {
     const { element: canvas } = this;
     const ratio = (window.devicePixelRatio || 1) * zoomOf(canvas);
     canvas.hidden = false;
@@ -88,12 +87,12 @@ export class Canvas {
     const pen = canvas.getContext("2d");
     if (!pen) return null;
     pen.scale(ratio, ratio);
-    pen.font = `${letters}px ${getComputedStyle(canvas).fontFamily}`;
+    pen.font = `${fontSize}px ${getComputedStyle(canvas).fontFamily}`;
     pen.textBaseline = "middle";
     return pen;
   }
 
-  /** @returns {{ink: string, paper: string}} the host's colours */
+  /** @returns {{ink: string, paper: string}} the colours of text and background */
   get colours() {
     const grid = this.element.closest(".nbx")?.querySelector(".nbx-grid");
     return {
@@ -103,7 +102,7 @@ export class Canvas {
   }
 
   /**
-   * Frame what the keys have led to, so that it is seen on any colour.
+   * Frame the block that has the keyboard focus, visible on any colour.
    * @param {CanvasRenderingContext2D} pen
    * @param {number} x
    * @param {number} y
@@ -113,18 +112,18 @@ export class Canvas {
   mark(pen, x, y, width, height) {
     if (!this.focused) return;
     const { ink, paper } = this.colours;
-    const wide = Math.max(width, 5);
+    const frameWidth = Math.max(width, 5);
     pen.lineWidth = 5;
     pen.strokeStyle = paper;
-    pen.strokeRect(x, y, wide, height);
+    pen.strokeRect(x, y, frameWidth, height);
     pen.lineWidth = 2.5;
     pen.strokeStyle = ink;
-    pen.strokeRect(x, y, wide, height);
+    pen.strokeRect(x, y, frameWidth, height);
     pen.lineWidth = 1;
   }
 
   /**
-   * Write a label on a block, cut so that it fits.
+   * Write a label on a block, shortened to fit.
    * @param {CanvasRenderingContext2D} pen
    * @param {string} text
    * @param {number} x
@@ -132,7 +131,7 @@ export class Canvas {
    * @param {number} room
    */
   label(pen, text, x, y, room) {
-    pen.fillStyle = DARK_LETTERS;
+    pen.fillStyle = LABEL_COLOUR;
     const whole = pen.measureText(text).width;
     const letters = Math.floor((text.length * room) / whole) - 1;
     if (whole <= room) pen.fillText(text, x, y);

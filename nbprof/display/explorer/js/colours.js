@@ -1,28 +1,27 @@
-/** Colours of the flame and the timeline: each says something, and the legend says what. */
+/** Colourings of the flame and the timeline, and their legends. */
 
-import { element } from "./dom.js";
 import { byFamily, byText, FAMILY_CATEGORIES, familyOf, mostOf, SEVERAL } from "./families.js";
 import { heat, kindColour, MIXED, OTHER } from "./palette.js";
 
-/** @typedef {import("./data.js").Table} Table */
-/** @typedef {import("./data.js").Column} Column */
-/** @typedef {import("./kinds.js").Kinds} Kinds */
+/** @typedef {import("./view_table.js").Table} Table */
+/** @typedef {import("./view_table.js").Column} Column */
+/** @typedef {import("./run_kinds.js").RunKinds} RunKinds */
 /** @typedef {import("./families.js").Category} Category */
 /** @typedef {import("./families.js").Division} Division */
 /**
  * @typedef {{colour: (row: number) => string, legend: Category[]}} Paint
  * @typedef {object} Colouring
  * @property {string} name
- * @property {(table: Table, kinds: Kinds | null) => boolean} applies
- * @property {(table: Table, column: Column, kinds: Kinds | null) => Paint | null} paint
+ * @property {(table: Table, kinds: RunKinds | null) => boolean} applies
+ * @property {(table: Table, column: Column, kinds: RunKinds | null) => Paint | null} paint
  */
 
 /**
- * @param {(kinds: Kinds) => Division} divide
- * @returns {(kinds: Kinds) => Division} the same, which does it once
+ * @param {(kinds: RunKinds) => Division} divide
+ * @returns {(kinds: RunKinds) => Division} the same, computed once for each explorer
  */
 function once(divide) {
-  /** @type {WeakMap<Kinds, Division>} */
+  /** @type {WeakMap<RunKinds, Division>} */
   const known = new WeakMap();
   return (kinds) => {
     const found = known.get(kinds) ?? divide(kinds);
@@ -31,8 +30,10 @@ function once(divide) {
   };
 }
 
-/** Ways to tell op runs apart. */
-/** @type {{name: string, divide: (kinds: Kinds) => Division}[]} */
+/**
+ * Ways to tell op runs apart.
+ * @type {{name: string, divide: (kinds: RunKinds) => Division}[]}
+ */
 export const DIVISIONS = [
   { name: "op family", divide: once(byFamily) },
   { name: "op type", divide: once((kinds) => byText(kinds, kinds.types)) },
@@ -40,9 +41,9 @@ export const DIVISIONS = [
 ];
 
 /**
- * Colour rows by what most of their time went into.
+ * Colour rows by the category that most of their time is in.
  * @param {string} name
- * @param {(kinds: Kinds) => Division} divide
+ * @param {(kinds: RunKinds) => Division} divide
  * @returns {Colouring}
  */
 function byMost(name, divide) {
@@ -63,8 +64,10 @@ function byMost(name, divide) {
   };
 }
 
-/** Without kinds, the types may stand in a column, and in the op view they are the names. */
-/** @type {Colouring} */
+/**
+ * Without kinds, a column may hold the op types; in the op view, the names are the types.
+ * @type {Colouring}
+ */
 const byTypesOfRows = {
   name: "op family",
   applies: (table) => table.name === "op" || table.column("op_types") !== undefined,
@@ -101,8 +104,10 @@ const ownShare = {
   },
 };
 
-/** Each part of the tree below the root has its own colour. */
-/** @type {Colouring} */
+/**
+ * Each part of the tree below the root has its own colour.
+ * @type {Colouring}
+ */
 const byPart = {
   name: "part",
   applies: () => true,
@@ -130,15 +135,3 @@ export const COLOURINGS = [
   ownShare,
   byPart,
 ];
-
-/**
- * @param {Category[]} categories
- * @returns {HTMLElement[]}
- */
-export function swatches(categories) {
-  return categories.map(({ colour, name }) => {
-    const patch = element("i", { "aria-hidden": "true" });
-    patch.style.background = colour;
-    return element("span", {}, patch, name);
-  });
-}

@@ -1,41 +1,41 @@
-/** The texts of an explorer, searched and put in order as a whole; for that, made ready once. */
+/** The texts of an explorer: searched and sorted as a whole. */
 
-/** A letter that ends words, so that texts are lowered together as each would be alone. */
-const BETWEEN = "\n";
+/** Ends words, so that joined texts become the same lower case letters as single ones. */
+const SEPARATOR = "\n";
 
 export class Dictionary {
   /** @param {string[]} strings all different */
   constructor(strings) {
     this.strings = strings;
-    /** All of them in lower case, joined: one long text is searched much faster than many. */
+    /** All texts in lower case, joined: one long text is searched much faster than many. */
     this.joined = "";
-    /** @type {Int32Array | null} where each ends in it */
+    /** @type {Int32Array | null} where each text ends in it */
     this.ends = null;
-    /** @type {Int32Array | null} */
+    /** @type {Int32Array | null} see `ranks` */
     this.ranked = null;
   }
 
-  /** Get ready for a search. */
+  /** Build what a search needs. */
   prepare() {
     if (this.ends) return;
     const { strings } = this;
-    const whole = strings.join(BETWEEN);
+    const whole = strings.join(SEPARATOR);
     this.joined = whole.toLowerCase();
-    // Some letters become two.
+    // Some letters become two in lower case.
     const same = this.joined.length === whole.length;
     this.ends = new Int32Array(strings.length);
-    for (let code = 0, end = 0; code < strings.length; code++, end += BETWEEN.length) {
+    for (let code = 0, end = 0; code < strings.length; code++, end += SEPARATOR.length) {
       end += (same ? strings[code] : strings[code].toLowerCase()).length;
       this.ends[code] = end;
     }
   }
 
   /**
-   * List the texts that have another inside, be the letters large or small.
+   * List the texts that contain another, ignoring case.
    * @param {string} text not empty
    * @returns {number[]}
    */
-  having(text) {
+  containing(text) {
     this.prepare();
     const { joined } = this;
     const ends = /** @type {Int32Array} */ (this.ends);
@@ -48,16 +48,16 @@ export class Dictionary {
       if (at + wanted.length <= ends[code]) {
         found.push(code);
         at = ends[code];
-      } else at++; // it goes over the end
+      } else at++; // a match across two texts
     }
     return found;
   }
 
-  /** @returns {Int32Array} the place of each text in the order of the alphabet */
+  /** @returns {Int32Array} the place of each text in alphabetical order */
   get ranks() {
     if (this.ranked) return this.ranked;
     const { strings } = this;
-    // They come as some ordered runs, which an array, unlike a typed one, is quick to merge.
+    // Texts come as a few sorted runs; plain arrays, unlike typed ones, merge those quickly.
     const codes = Array.from(strings, (_, code) => code);
     codes.sort((a, b) => (strings[a] < strings[b] ? -1 : 1));
     this.ranked = new Int32Array(strings.length);

@@ -1,4 +1,4 @@
-/** Elements, made in one place: texts are always set as texts. */
+/** Make elements; texts are never parsed as markup. */
 
 /**
  * @param {string} tag
@@ -7,15 +7,15 @@
  * @returns {HTMLElement}
  */
 export function element(tag, attributes = {}, ...inside) {
-  const made = document.createElement(tag);
-  setAttributes(made, attributes);
-  made.append(...inside);
-  return made;
+  const created = document.createElement(tag);
+  setAttributes(created, attributes);
+  created.append(...inside);
+  return created;
 }
 
 /**
  * @param {Element} target
- * @param {Record<string, string | number | boolean | null>} attributes null takes one away
+ * @param {Record<string, string | number | boolean | null>} attributes null removes one
  */
 export function setAttributes(target, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -31,62 +31,61 @@ export function setAttributes(target, attributes) {
  * @returns {HTMLElement}
  */
 export function button(text, title, act) {
-  const made = element("button", { type: "button", title }, text);
-  made.addEventListener("click", act);
-  return made;
+  const created = element("button", { type: "button", title }, text);
+  created.addEventListener("click", act);
+  return created;
 }
 
 /**
- * A part of a notebook that has keys of its own; the notebook's menu and keys do not reach into it.
- *
+ * Make a part of a notebook that the notebook's own keys and context menu leave alone.
  * @param {string} classes
  * @param {...(Node | string)} inside
  * @returns {HTMLElement}
  */
 export function ownKeys(classes, ...inside) {
   const own = { "data-lm-suppress-shortcuts": "true" };
-  const made = element("div", { class: classes, ...own, "data-jp-suppress-context-menu": "" }, ...inside);
-  // Notebook 7 takes keys before they come here, but not of elements that say so themselves.
-  made.addEventListener("focusin", (event) => {
+  const part = element("div", { class: classes, ...own, "data-jp-suppress-context-menu": "" }, ...inside);
+  // Notebook 7 handles keys first, except for elements that opt out themselves.
+  part.addEventListener("focusin", (event) => {
     setAttributes(/** @type {Element} */ (event.target), own);
   });
-  return made;
+  return part;
 }
 
 /**
  * @param {Element} shown
- * @returns {number} how much larger the style of the page makes it than its own pixels
+ * @returns {number} the factor by which the page's style enlarges its pixels
  */
 export function zoomOf(shown) {
   return /** @type {{currentCSSZoom?: number}} */ (shown).currentCSSZoom ?? 1;
 }
 
-/** Milliseconds, in which a frame is on the screen and the next key may have come. */
+/** Milliseconds for a frame to reach the screen and the next key to arrive. */
 const SHOWN = 20;
-/** After so many, what waits for a frame is done without: a tab may be out of sight. */
+/** Milliseconds after which to act without a frame: hidden tabs have none. */
 const NO_FRAME = 250;
 
 /**
  * @param {() => void} act
- * @returns {() => void} asks that it be done, once, when the next frame has been painted
+ * @returns {() => void} schedules `act` once after the next frame has been painted
  */
 export function afterPaint(act) {
-  let asked = false;
-  const done = () => {
-    if (asked) act();
-    asked = false;
+  let scheduled = false;
+  const run = () => {
+    if (scheduled) act();
+    scheduled = false;
   };
   return () => {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => setTimeout(done, SHOWN));
-    setTimeout(done, NO_FRAME);
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(() => setTimeout(run, SHOWN));
+    setTimeout(run, NO_FRAME);
   };
 }
 
-let made = 0;
+let idCount = 0;
 
-/** @returns {string} an id that no other explorer on the page has */
+/** @returns {string} an id that is unique on the page */
 export function newId() {
-  return `nbx-${Math.random().toString(36).slice(2, 8)}-${made++}`;
+  return `nbx-${Math.random().toString(36).slice(2, 8)}-${idCount++}`;
 }

@@ -1,13 +1,13 @@
-/** The explorer: `begin` in a page, `render` in a widget, both around `mount`. */
+/** The explorer's entrances: `begin` in a page, `render` in a widget. */
 
-import { buffersOf } from "./data.js";
 import { element } from "./dom.js";
-import { Explorer } from "./parts.js";
-import { Data } from "./payload.js";
+import { ExplorerData, readPage } from "./explorer_data.js";
+import { Explorer } from "./linked_explorer.js";
 
-/** @typedef {import("./data.js").Payload} Payload */
-/** @typedef {import("./kinds.js").Amounts} Amounts */
-/** @typedef {import("./parts.js").Selection} Selection */
+/** @typedef {import("./explorer_data.js").Payload} Payload */
+/** @typedef {import("./packed_columns.js").Buffers} Buffers */
+/** @typedef {import("./run_kinds.js").Amounts} Amounts */
+/** @typedef {import("./linked_explorer.js").Selection} Selection */
 /** @typedef {import("./timeline_data.js").Range} Range */
 /**
  * @typedef {{get: (name: string) => any, set: (name: string, value: any) => void,
@@ -17,19 +17,20 @@ import { Data } from "./payload.js";
  */
 
 const TRIES = 50;
+/** Milliseconds between two tries. */
 const PAUSE = 100;
 
 /**
- * Put an explorer into an element; what stood there goes only when all is well.
+ * Put an explorer into an element; what was there stays if anything fails.
  * @param {HTMLElement} host
  * @param {Payload} payload
- * @param {import("./data.js").Buffers} buffers
- * @param {(selection: Selection) => void} [told]
- * @param {((range: Range) => Promise<Amounts>) | null} [ask]
+ * @param {Buffers} buffers
+ * @param {(selection: Selection) => void} [report]
+ * @param {((range: Range) => Promise<Amounts>) | null} [askKernel]
  * @returns {Explorer}
  */
-export function mount(host, payload, buffers, told = () => {}, ask = null) {
-  const explorer = new Explorer(new Data(payload, buffers), told, ask);
+export function mount(host, payload, buffers, report = () => {}, askKernel = null) {
+  const explorer = new Explorer(new ExplorerData(payload, buffers), report, askKernel);
   const before = host.offsetHeight;
   host.replaceChildren(explorer.element);
   explorer.table.measure();
@@ -39,39 +40,40 @@ export function mount(host, payload, buffers, told = () => {}, ask = null) {
 }
 
 /**
- * In a page: take the data that `loader.js` has put beside this script.
+ * In a page: show the data that `loader.js` attached to this script's element.
  * @param {string} name
  */
 export function begin(name) {
-  /** @type {import("./loader.js").Unpacked | null} */
+  /** @type {import("./loader.js").ExplorerScript | null} */
   const script = document.querySelector(`script[data-nbprof-for="${name}"]`);
   script?.remove();
-  if (script?.payload) start(name, script.payload);
+  if (script?.pageData) start(name, script.pageData);
 }
 
 /**
- * Find the elements that wait for this data; a notebook may put them there later.
+ * Find the elements that wait for this data; a notebook may add them later.
  * @param {string} name
- * @param {Payload} payload
+ * @param {Uint8Array} data
  * @param {number} [tries]
  */
-function start(name, payload, tries = TRIES) {
+function start(name, data, tries = TRIES) {
   const hosts = document.querySelectorAll(`[data-nbprof="${name}"]`);
   for (const host of hosts) {
-    mount(/** @type {HTMLElement} */ (host), payload, buffersOf(payload.buffers));
+    const { payload, buffers } = readPage(data);
+    mount(/** @type {HTMLElement} */ (host), payload, buffers);
   }
-  if (!hosts.length && tries > 0) setTimeout(() => start(name, payload, tries - 1), PAUSE);
+  if (!hosts.length && tries > 0) setTimeout(() => start(name, data, tries - 1), PAUSE);
 }
 
 /**
- * In a widget: `data` is JSON, `buffers` raw bytes; the selection goes back to Python.
+ * In a widget: `data` is JSON, `buffers` are raw bytes, the selection goes back to Python.
  * @param {{model: Model, el: HTMLElement}} widget
  * @returns {() => void}
  */
 export function render({ model, el }) {
   /** @type {DataView[]} */
   const views = model.get("buffers");
-  /** @type {import("./data.js").Buffers} */
+  /** @type {Buffers} */
   const buffers = (place) => {
     const { buffer, byteOffset, byteLength } = views[place];
     return new Uint8Array(buffer, byteOffset, byteLength);
@@ -86,24 +88,24 @@ export function render({ model, el }) {
       model.set("chosen", selection);
       model.save_changes();
     },
-    (range) => answered(model, range),
+    (range) => kernelAmounts(model, range),
   );
   return () => explorer.close();
 }
 
 /**
- * Ask the kernel how often each kind ran in a stretch of time.
+ * Ask the kernel how often and how long each kind ran in a stretch of time.
  * @param {Model} model
  * @param {Range} range
  * @returns {Promise<Amounts>}
  */
-function answered(model, range) {
+function kernelAmounts(model, range) {
   return new Promise((resolve) => {
     /** @type {(message: any) => void} */
     const hear = (message) => {
       if (String(message?.range) !== String(range)) return;
       model.off("msg:custom", hear);
-      resolve({ events: message.events, ns: message.ns });
+      resolve({ events: message.events, micros: message.micros });
     };
     model.on("msg:custom", hear);
     model.send({ range });

@@ -1,12 +1,13 @@
-/** Families of ops: what kind of work an op type is, and which of them a row is made of. */
+/** Families of ops: what kind of work an op type does, and what most of a row is. */
 
 import { kindColour, MIXED, OTHER } from "./palette.js";
+import { rowOf } from "./run_kinds.js";
 
-/** @typedef {import("./data.js").Table} Table */
-/** @typedef {import("./kinds.js").Kinds} Kinds */
+/** @typedef {import("./view_table.js").Table} Table */
+/** @typedef {import("./run_kinds.js").RunKinds} RunKinds */
 /** @typedef {{name: string, colour: string}} Category */
 
-/** The first that fits counts. */
+/** The first pattern that matches an op type is its family. */
 /** @type {[string, RegExp][]} */
 const FAMILIES = [
   ["communication", /^_?(Host)?(Send|Recv)$|^Collective|^Nccl|AllReduce|^all-|^reduce-sc|^collective/],
@@ -34,11 +35,12 @@ const FAMILIES = [
     "divide|exponential|select|compare|tanh|maximum|minimum|power|negate|abs|log|rng|clamp|and|or|not|xor)",
   )],
 ];
+/** Share of a row's time from which on a family is what the row mostly is. */
 const MOSTLY = 2 / 3;
 
 /**
  * @param {string} type of an op
- * @returns {number} the place of its family; as many as there are: none fits
+ * @returns {number} the place of its family; FAMILIES.length if none matches
  */
 export function familyOf(type) {
   const place = FAMILIES.findIndex(([, pattern]) => pattern.test(type));
@@ -52,12 +54,12 @@ export const FAMILY_CATEGORIES = [
 ];
 
 /**
- * A way to tell kinds of op runs apart: a number for each, and what the numbers mean.
+ * A way to tell kinds of op runs apart: a category for each.
  * @typedef {{of: Uint8Array, categories: Category[]}} Division
  */
 
 /**
- * @param {Kinds} kinds
+ * @param {RunKinds} kinds
  * @returns {Division}
  */
 export function byFamily({ types, strings, count }) {
@@ -72,17 +74,17 @@ export function byFamily({ types, strings, count }) {
 }
 
 /**
- * Tell kinds apart by a text; those that took the most time have a colour each.
- * @param {Kinds} kinds
+ * Tell kinds apart by a text; the texts that took the most time get a colour each.
+ * @param {RunKinds} kinds
  * @param {ArrayLike<number>} codes of the texts
  * @returns {Division}
  */
 export function byText(kinds, codes) {
   /** @type {Map<number, number>} */
   const time = new Map();
-  const { ns } = kinds.all;
+  const { micros } = kinds.all;
   for (let kind = 0; kind < codes.length; kind++) {
-    time.set(codes[kind], (time.get(codes[kind]) ?? 0) + ns[kind]);
+    time.set(codes[kind], (time.get(codes[kind]) ?? 0) + micros[kind]);
   }
   const order = [...time].sort((a, b) => b[1] - a[1]).map(([code]) => code);
   const places = new Map(order.map((code, at) => [code, Math.min(at, FAMILIES.length)]));
@@ -96,9 +98,9 @@ export function byText(kinds, codes) {
 }
 
 /**
- * Give every row the category that most of its time is in; as many as there are: no one is.
+ * Find the category that most of each row's time is in; categories.length if there is none.
  * @param {Table} table
- * @param {Kinds} kinds
+ * @param {RunKinds} kinds
  * @param {Division} division
  * @returns {Uint8Array | null}
  */
@@ -110,12 +112,12 @@ export function mostOf(table, kinds, { of, categories }) {
   const all = new Float64Array(table.rows);
   /** @type {(Float64Array | undefined)[]} */
   const times = [];
-  const { ns } = kinds.all;
+  const { micros } = kinds.all;
   for (let kind = 0; kind < rows.length; kind++) {
-    const row = rows[kind] < -1 ? -2 - rows[kind] : rows[kind];
+    const row = rowOf(rows[kind]);
     const time = (times[of[kind]] ??= new Float64Array(table.rows));
-    // What took no time at all still is what it is.
-    if (row >= 0) time[row] += ns[kind] + 1e-3;
+    // Kinds that took no time count, too.
+    if (row >= 0) time[row] += micros[kind] + 1e-6;
   }
   times.forEach((time, category) => {
     if (!time) return;

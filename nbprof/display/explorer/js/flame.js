@@ -1,32 +1,35 @@
-/** The flame (icicle): the tree as widths, on a canvas; a click or Enter zooms and selects. */
+/** The flame (icicle): rows as blocks whose widths are a metric; a click zooms and selects. */
 
 import { Canvas } from "./canvas.js";
-import { COLOURINGS, swatches } from "./colours.js";
+import { COLOURINGS } from "./colours.js";
 import { button, element } from "./dom.js";
 import { blockAt, layOut, neighbour } from "./flame_layout.js";
+import { swatches } from "./legend.js";
 import { SMALL } from "./palette.js";
 import { sorted } from "./tree.js";
 import { format, share } from "./units.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
-/** @typedef {import("./data.js").Column} Column */
-/** @typedef {import("./kinds.js").Kinds} Kinds */
+/** @typedef {import("./view_table.js").Column} Column */
+/** @typedef {import("./run_kinds.js").RunKinds} RunKinds */
 /** @typedef {import("./colours.js").Paint} Paint */
 /** @typedef {import("./flame_layout.js").Block} Block */
 
+/** Height of a level in pixels. */
 const LEVEL = 20;
 const MOST_LEVELS = 14;
+/** Width in pixels from which on a block has a label. */
 const LEAST_LABEL = 26;
 const HELP = "a click zooms; arrow keys go from block to block, Enter zooms, Escape zooms out";
 
 export class Flame {
   /**
-   * @param {Kinds | null} kinds
-   * @param {(row: number) => void} chosen
+   * @param {RunKinds | null} kinds
+   * @param {(row: number) => void} select
    */
-  constructor(kinds, chosen) {
+  constructor(kinds, select) {
     this.kinds = kinds;
-    this.chosen = chosen;
+    this.select = select;
     this.metric = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Width" }));
     this.colour = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Colour" }));
     this.crumbs = element("nav", { class: "nbx-crumbs", "aria-label": "Zoom" });
@@ -42,15 +45,16 @@ export class Flame {
     this.state = null;
     /** @type {Block[]} */
     this.blocks = [];
-    /** @type {Block | null} the one that the keys have led to */
+    /** @type {Block | null} the block that has the keyboard focus */
     this.active = null;
+    /** The row that takes the whole width, -1 if all do together. */
     this.top = -1;
     this.levels = 1;
     /** @type {{column: Column, values: Float64Array, children: import("./tree.js").Children} | null} */
     this.ordered = null;
     /** @type {{key: string, paint: Paint | null} | null} */
     this.painted = null;
-    /** The colouring that was chosen, as far as a view has it. */
+    /** The colouring that the user chose; a view may lack it. */
     this.wanted = "";
     this.metric.addEventListener("change", () => this.draw());
     this.colour.addEventListener("change", () => {
@@ -58,7 +62,7 @@ export class Flame {
       this.draw();
     });
     drawing.addEventListener("pointermove", (event) => this.point(event));
-    drawing.addEventListener("pointerleave", () => this.canvas.tell());
+    drawing.addEventListener("pointerleave", () => this.canvas.showTip());
     drawing.addEventListener("click", (event) => this.zoomInto(this.under(event)));
     drawing.addEventListener("keydown", (event) => this.key(event));
   }
@@ -67,7 +71,7 @@ export class Flame {
     this.canvas.close();
   }
 
-  /** @param {ViewState} state that is to be drawn */
+  /** @param {ViewState} state to draw next */
   show(state) {
     const { table } = state;
     const same = this.state === state;
@@ -79,13 +83,13 @@ export class Flame {
       this.levels = 1;
     }
     const role = table.tree ? "total" : "self";
-    const wide = table.columns.filter((column) => column.wholeShipped && column.role === role);
+    const metrics = table.columns.filter((column) => column.wholeShipped && column.role === role);
     const before = this.metric.value;
     this.metric.replaceChildren(
-      ...wide.map((column) => element("option", { value: column.key }, column.title)),
+      ...metrics.map((column) => element("option", { value: column.key }, column.title)),
     );
-    const main = wide.find((column) => column.column === state.main?.column) ?? wide[0];
-    this.metric.value = (same && wide.find(({ key }) => key === before)?.key) || main?.key || "";
+    const main = metrics.find((column) => column.column === state.main?.column) ?? metrics[0];
+    this.metric.value = (same && metrics.find(({ key }) => key === before)?.key) || main?.key || "";
     const usable = COLOURINGS.filter((colouring) => colouring.applies(table, this.kinds));
     const names = [...new Set(usable.map(({ name }) => name))];
     this.colour.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
@@ -106,7 +110,7 @@ export class Flame {
     if (this.painted?.key === key) return this.painted.paint;
     const { table } = /** @type {ViewState} */ (this.state);
     const chosen = COLOURINGS.find(
-      (one) => one.name === this.colour.value && one.applies(table, this.kinds),
+      ({ name, applies }) => name === this.colour.value && applies(table, this.kinds),
     );
     const paint = chosen?.paint(table, column, this.kinds) ?? null;
     this.painted = { key, paint };
@@ -141,7 +145,7 @@ export class Flame {
     const { active } = this;
     this.active = (active && this.blocks.find((block) => isSame(block, active))) ?? null;
     const levels = this.blocks.reduce((most, block) => Math.max(most, block.depth + 1), 1);
-    // What stands below stays where it is when the flame is zoomed.
+    // Do not move what is below when the flame is zoomed.
     this.levels = Math.max(this.levels, Math.min(levels, MOST_LEVELS));
     const paint = this.paintOf(column);
     if (paint) this.paint(width, this.levels * LEVEL, paint);
@@ -212,7 +216,7 @@ export class Flame {
   point(event) {
     const block = this.under(event);
     this.canvas.element.style.cursor = block ? "pointer" : "";
-    this.canvas.tell(block && this.textOf(block));
+    this.canvas.showTip(block && this.textOf(block));
   }
 
   /**
@@ -233,7 +237,7 @@ export class Flame {
     if (!block) return;
     this.top = block.row;
     this.active = { ...block, depth: 0, merged: 0 };
-    this.chosen(block.row);
+    this.select(block.row);
     this.draw();
   }
 
@@ -251,7 +255,7 @@ export class Flame {
     if (!block) return;
     this.active = block;
     this.draw();
-    this.canvas.tell(this.textOf(block), true);
+    this.canvas.showTip(this.textOf(block), true);
   }
 
   /** @param {KeyboardEvent} event */

@@ -1,17 +1,18 @@
-/** Where the blocks of the flame stand: widths by a metric, small siblings merged. */
+/** The places of the flame's blocks: widths by a metric, small siblings merged. */
 
 /**
  * @typedef {{row: number, depth: number, x: number, width: number, merged: number}} Block
- * `merged` is how many small siblings the block stands for, 0 for a row of its own.
+ * `merged` is the number of small siblings the block stands for, 0 if it is a row.
  */
 
+/** Width in pixels below which siblings are merged. */
 const LEAST_PIXELS = 2;
 
 /**
  * @param {import("./tree.js").Children} children heaviest first
  * @param {ArrayLike<number>} values
- * @param {number} top the row that takes the whole width, -1: all rows without a parent
- * @param {number} whole what the width stands for
+ * @param {number} top the row that takes the whole width; -1 for all rows without a parent
+ * @param {number} whole the amount that the width stands for
  * @param {number} width in pixels
  * @returns {Block[]}
  */
@@ -60,7 +61,7 @@ export function blockAt(blocks, x, depth) {
 }
 
 /**
- * Find where an arrow key leads: to the next block of the same level, to what is below or above.
+ * Find where an arrow key leads: to the next block on the same level, or to the one below or above.
  * @param {Block[]} blocks
  * @param {Block} from
  * @param {string} key

@@ -1,23 +1,30 @@
-/** In a page the explorer is packed, which takes a third of the room: unpack it and let it begin. */
+/** In a page, the explorer and its data are deflated: inflate them and start the explorer. */
 
-/** @typedef {import("./data.js").Payload} Payload */
-/** @typedef {HTMLScriptElement & {payload?: Payload}} Unpacked the explorer with its data */
+/** @typedef {HTMLScriptElement & {pageData?: Uint8Array}} ExplorerScript */
 
 /**
- * Where this cannot be done, what stands there already stays.
- * @param {string} name of the elements that wait for the data
- * @param {Payload} payload
- * @param {string} packed the explorer: deflated, in base64
+ * @param {string} text base64
+ * @returns {Promise<ArrayBuffer>}
  */
-export async function load(name, payload, packed) {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  const text = await new Response(plain).text();
-  const script = /** @type {Unpacked} */ (document.createElement("script"));
+function inflate(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(inflated).arrayBuffer();
+}
+
+/**
+ * If anything fails, the plain table on the page stays.
+ * @param {string} name of the elements that wait for the explorer
+ * @param {string} data deflated, in base64
+ * @param {string} explorer the script, packed in the same way
+ */
+export async function load(name, data, explorer) {
+  const [bytes, code] = await Promise.all([inflate(data), inflate(explorer)]);
+  const script = /** @type {ExplorerScript} */ (document.createElement("script"));
   script.type = "module";
   script.dataset.nbprofFor = name;
-  script.payload = payload;
-  // A module cannot tell which element it came from, so it is told.
-  script.append(`${text}begin("${name}");`);
+  script.pageData = new Uint8Array(bytes);
+  // A module cannot find its own element, so it is given the name.
+  script.append(`${new TextDecoder().decode(code)}begin("${name}");`);
   document.head.append(script);
 }

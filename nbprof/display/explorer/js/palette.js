@@ -1,6 +1,6 @@
-/** The colours of blocks; letters on them are dark, in light and dark themes alike. */
+/** The colours of blocks; text on them is dark in light and dark themes. */
 
-/** Of these, colour-blind people tell the neighbours apart. */
+/** Neighbours differ for colour-blind people, too. */
 const PALETTE = ["#b9b4e6", "#f0a07a", "#8ec5e8", "#e9e17f", "#8fd0b3", "#e8a3c8", "#cdb08f"];
 export const OTHER = "#c4c4c4";
 export const MIXED = "#ece6da";
@@ -11,7 +11,7 @@ export function kindColour(place) {
   return PALETTE[place] ?? OTHER;
 }
 
-/** @param {number} part from 0 to 1 */
+/** @param {number} part from 0 (cold) to 1 (hot) */
 export function heat(part) {
   const light = 86 - 24 * Math.min(Math.max(part, 0), 1);
   return `hsl(${44 - 28 * part} 92% ${light}%)`;

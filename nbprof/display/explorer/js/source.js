@@ -1,22 +1,23 @@
-/** The source: cells as they are, and other lines that ran or made ops, with what each cost. */
+/** The source panel: whole cells, and other lines that ran or made ops, with their costs. */
 
 import { element } from "./dom.js";
 import { format, share } from "./units.js";
 
-/** @typedef {import("./data.js").Table} Table */
-/** @typedef {import("./data.js").Column} Column */
+/** @typedef {import("./view_table.js").Table} Table */
+/** @typedef {import("./view_table.js").Column} Column */
 /**
  * @typedef {{file: string, line: number, text: string, rows: number[], tops: number[]}} Line
- * `rows` are those of the code view; `tops` those that are not below another of the same line.
+ * `rows` are rows of the code view; `tops` those of them that are not below another.
  */
 
+/** Lines to show, at most: the costliest. */
 const MOST_LINES = 300;
 const MOST_COLUMNS = 3;
-/** Behind the column by which the report was ordered; then any others. */
-const WANTED = ["micros", "bytes", "run_count"];
+/** Metrics to show after the one by which the report was ordered, before any others. */
+const PREFERRED = ["micros", "bytes", "run_count"];
 
 /**
- * Gather the rows of the code view by line, in the order of files and lines.
+ * Group the rows of the code view by line, in the order of files and lines.
  * @param {Table} table
  * @returns {Line[]}
  */
@@ -46,7 +47,7 @@ export function linesOf(table) {
 }
 
 /**
- * Add up what a line cost, with all that it called; NaN where nothing of it is known.
+ * Add up what a line cost, with all that it called; NaN if nothing of it is known.
  * @param {Line} line
  * @param {Column} column
  */
@@ -56,17 +57,17 @@ export function costOf(line, column) {
 }
 
 /**
- * Put the lines that cost something among the others of their cells.
+ * Insert the lines that cost something into the whole source of their cells.
  * @param {Line[]} costly in the order of files and lines
  * @param {{file: string, line: number, text: string}[]} cells
  * @returns {Line[]}
  */
 export function withCells(costly, cells) {
-  const known = new Map(costly.map((one) => [`${one.file}:${one.line}`, one]));
+  const known = new Map(costly.map((line) => [`${line.file}:${line.line}`, line]));
   const files = new Set(cells.map(({ file }) => file));
   const whole = cells.map(({ file, line, text }) => {
-    const one = known.get(`${file}:${line}`);
-    return one ? { ...one, text } : { file, line, text, rows: [], tops: [] };
+    const found = known.get(`${file}:${line}`);
+    return found ? { ...found, text } : { file, line, text, rows: [], tops: [] };
   });
   return [...whole, ...costly.filter(({ file }) => !files.has(file))];
 }
@@ -75,15 +76,15 @@ export class Source {
   /**
    * @param {Table} table the code view
    * @param {{file: string, line: number, text: string}[]} cells
-   * @param {(rows: number[]) => void} chosen
+   * @param {(rows: number[]) => void} select
    */
-  constructor(table, cells, chosen) {
+  constructor(table, cells, select) {
     this.table = table;
-    this.chosen = chosen;
+    this.select = select;
     const metrics = table.columns.filter(({ role, brought }) => role === "total" && !brought);
     const leading = metrics.filter(({ column }) => column === table.options.order_by);
-    const wanted = WANTED.flatMap((name) => metrics.filter(({ metric }) => metric === name));
-    this.columns = [...new Set([...leading, ...wanted, ...metrics])].slice(0, MOST_COLUMNS);
+    const preferred = PREFERRED.flatMap((name) => metrics.filter(({ metric }) => metric === name));
+    this.columns = [...new Set([...leading, ...preferred, ...metrics])].slice(0, MOST_COLUMNS);
     const [main] = this.columns;
     const costly = linesOf(table);
     const all = withCells(costly, cells);
@@ -124,13 +125,13 @@ export class Source {
       ? element("button", { type: "button", title }, line.text || "…")
       : element("code", {}, line.text);
     const place = element("td", {}, String(line.line));
-    const made = element("tr", {}, place, element("td", {}, text));
-    made.append(...this.columns.map(() => element("td")));
-    if (line.rows.length) made.addEventListener("click", () => this.chosen(line.rows));
-    return made;
+    const row = element("tr", {}, place, element("td", {}, text));
+    row.append(...this.columns.map(() => element("td")));
+    if (line.rows.length) row.addEventListener("click", () => this.select(line.rows));
+    return row;
   }
 
-  /** Write what each line cost, in the stretch of time that is chosen. */
+  /** Write what each line cost in the chosen stretch of time. */
   draw() {
     if (this.element.hidden) return;
     this.lines.forEach((line, at) => {
@@ -147,16 +148,16 @@ export class Source {
   }
 
   /**
-   * Mark the lines of the selected rows of the code view, or those that made what is selected.
+   * Mark the lines of the selected rows, or those that made the selected kinds of op runs.
    * @param {Set<number>} selected rows of the code view
-   * @param {Uint8Array | null} lit the kinds of op runs that are selected in another view
+   * @param {Uint8Array | null} kinds selected in another view
    */
-  mark(selected, lit) {
+  mark(selected, kinds) {
     const rows = new Set(selected);
-    if (lit) this.table.kindRows?.forEach((row, kind) => lit[kind] && row >= 0 && rows.add(row));
+    if (kinds) this.table.kindRows?.forEach((row, kind) => kinds[kind] && row >= 0 && rows.add(row));
     this.lines.forEach((line, at) => {
-      const is = line.rows.some((row) => rows.has(row));
-      this.rows[at].setAttribute("aria-current", String(is));
+      const marked = line.rows.some((row) => rows.has(row));
+      this.rows[at].setAttribute("aria-current", String(marked));
     });
   }
 }

@@ -1,4 +1,4 @@
-/** The tree-table: only the rows in sight are elements; one tab stop, arrows inside. */
+/** The tree-table: only rows in sight are elements; one tab stop, arrow keys inside. */
 
 import { element, newId, setAttributes, zoomOf } from "./dom.js";
 import { fillSlot, newSlot, ROW_HEIGHT } from "./table_rows.js";
@@ -6,14 +6,16 @@ import { NAME } from "./view_state.js";
 import { gridKey, HEADER } from "./table_keys.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
-/** @typedef {import("./data.js").Column} Column */
+/** @typedef {import("./view_table.js").Column} Column */
 /**
  * @typedef {"rows" | "columns" | "selection" | "sort"} Change
  * @typedef {import("./table_rows.js").Slot} Slot
  */
 
 const HEAD_HEIGHT = 40;
+/** Rows that the table shows without scrolling, at most. */
 const MOST_IN_SIGHT = 18;
+/** Rows that can be scrolled to: browsers limit the height of elements. */
 export const MOST_ROWS_TALL = 600000;
 const WIDTHS = { name: 230, total: 142, self: 142, count: 104, label: 170 };
 const LEAST_WIDTH = 48;
@@ -37,13 +39,13 @@ export class TreeTable {
     /** @type {Record<string, number>} */
     this.widths = {};
     this.active = { place: 0, column: 0 };
-    /** The place from which a selection is extended. */
+    /** The place where an extended selection starts. */
     this.anchor = 0;
     /** @type {ViewState | null} */
     this.shown = null;
-    /** For so many rows it has room. */
+    /** The number of rows that it has room for. */
     this.inSight = 0;
-    /** Where it is scrolled to and how large it is: to ask while it is drawn would take long. */
+    /** Scroll position and size; reading them from the element while drawing is slow. */
     this.sight = { top: 0, left: 0, width: 0, height: 0 };
     this.grid.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.grid.addEventListener("keydown", (event) => gridKey(this, event));
@@ -128,7 +130,7 @@ export class TreeTable {
   }
 
   /**
-   * Take the room of what stood here before, so that nothing below moves.
+   * Take as much height as what was here before, so that nothing below moves.
    * @param {number} more pixels
    */
   grow(more) {
@@ -144,7 +146,7 @@ export class TreeTable {
     const height = Math.min(rows.length, MOST_ROWS_TALL) * ROW_HEIGHT;
     this.body.style.height = `${height}px`;
     const inSight = Math.min(Math.max(rows.length, 3), MOST_IN_SIGHT);
-    // What stands below does not move with every letter of a search.
+    // Do not move what is below with every letter of a search.
     this.inSight = this.state.kept ? Math.max(inSight, this.inSight) : inSight;
     this.setHeight(this.inSight);
     setAttributes(this.grid, {
@@ -152,7 +154,7 @@ export class TreeTable {
       "aria-colcount": this.columns.length + 1,
     });
     this.active.place = Math.min(this.active.place, rows.length - 1);
-    // Where rows have gone, the browser may have scrolled.
+    // With fewer rows, the browser may have scrolled.
     const lowest = Math.max(0, height + HEAD_HEIGHT - this.sight.height);
     if (this.sight.top > lowest) this.sight.top = this.grid.scrollTop;
     this.draw();
@@ -169,7 +171,7 @@ export class TreeTable {
     this.setWidths();
   }
 
-  /** Give every column its width; the names take what is left. */
+  /** Set the width of every column; the names take what is left. */
   setWidths() {
     const widths = this.columns.map((column) => `${this.widthOf(column.key)}px`);
     const name = `${this.widthOf(NAME)}px`;
@@ -204,16 +206,16 @@ export class TreeTable {
     const text = element("span", {}, title, ...(role ? [element("small", {}, ` ${role}`)] : []));
     const arrow = { descending: "▼", ascending: "▲", none: "" }[sorted];
     const mark = element("span", { class: "nbx-arrow", "aria-hidden": "true" }, arrow);
-    const made = element(
+    const heading = element(
       "div",
       { role: "columnheader", id: `${this.id}-h${place}`, "aria-sort": sorted, title: help },
       ...[text, mark, handle],
     );
-    made.setAttribute("aria-colindex", String(place + 1));
-    made.addEventListener("click", () => this.sort(place));
+    heading.setAttribute("aria-colindex", String(place + 1));
+    heading.addEventListener("click", () => this.sort(place));
     handle.addEventListener("click", (event) => event.stopPropagation());
     handle.addEventListener("pointerdown", (event) => this.drag(event, handle, key));
-    return made;
+    return heading;
   }
 
   /** @param {number} place of a heading */
@@ -281,7 +283,7 @@ export class TreeTable {
   }
 
   /**
-   * Make a cell the active one and bring it into sight.
+   * Make a cell the active one and scroll it into sight.
    * @param {number} place
    * @param {number} column
    */
@@ -328,23 +330,23 @@ export class TreeTable {
   }
 
   /**
-   * Select a row, or with `more` take it to or from the selection.
+   * Select a row, or with `more` add it to or remove it from the selection.
    * @param {number} place
    * @param {boolean} more
    */
   select(place, more) {
     const { selected, rows } = this.state;
     const row = rows[place];
-    const only = selected.has(row) && (more || selected.size === 1);
+    const deselect = selected.has(row) && (more || selected.size === 1);
     if (!more) selected.clear();
-    if (only) selected.delete(row);
+    if (deselect) selected.delete(row);
     else selected.add(row);
     this.anchor = place;
     this.draw();
     this.changed("selection");
   }
 
-  /** @param {number} place up to which rows are selected, from the last one chosen */
+  /** @param {number} place up to which to select rows, from the last one chosen */
   extend(place) {
     const { state } = this;
     const [first, last] = [Math.min(place, this.anchor), Math.max(place, this.anchor)];
@@ -353,7 +355,7 @@ export class TreeTable {
     this.changed("selection");
   }
 
-  /** @param {number} row that is to be selected and seen */
+  /** @param {number} row to select and scroll into sight */
   reveal(row) {
     const place = this.state.reveal(row);
     this.state.selected = new Set([row]);

@@ -1,9 +1,12 @@
-/** The keys of the tree-table, as WAI-ARIA describes a treegrid whose cells take the focus. */
+/** The keys of the tree-table, as WAI-ARIA describes them for treegrids with focusable cells. */
 
 /** @typedef {import("./table.js").TreeTable} TreeTable */
 
+/** The place of the header, above row 0. */
 export const HEADER = -1;
+/** Rows that PageUp and PageDown move by. */
 const PAGE = 15;
+/** Pixels that a key changes the width of a column by. */
 const WIDER = 16;
 
 /** @type {Record<string, [number, number]>} */
@@ -58,7 +61,7 @@ function move(table, { key, shiftKey }) {
 }
 
 /**
- * In the first column these open and close; in the header, with shift, they change the width.
+ * Open and close rows in the first column; in the header, with Shift, change the width.
  * @param {TreeTable} table
  * @param {string} key
  * @param {boolean} shiftKey

@@ -1,11 +1,11 @@
-/** The elements of a row of the table, which show one row and then another. */
+/** Row elements of the table; they are reused for other rows while scrolling. */
 
 import { element, setAttributes } from "./dom.js";
 import { format, share } from "./units.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
-/** @typedef {import("./data.js").Table} Table */
-/** @typedef {import("./data.js").Column} Column */
+/** @typedef {import("./view_table.js").Table} Table */
+/** @typedef {import("./view_table.js").Column} Column */
 /**
  * @typedef {{row: HTMLElement, cells: HTMLElement[], name: NameParts, place: number}} Slot
  * @typedef {{toggle: HTMLElement, text: HTMLElement, beside: HTMLElement}} NameParts
@@ -37,7 +37,7 @@ export function newSlot(columns) {
 }
 
 /**
- * Show the row that stands at a place.
+ * Show the row at a place.
  * @param {Slot} slot
  * @param {number} place
  * @param {ViewState} state

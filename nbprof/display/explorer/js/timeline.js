@@ -1,8 +1,9 @@
-/** The timeline: a lane for each thread and device, steps, live memory, and all of it in a strip. */
+/** The timeline: steps, a lane for each thread and device, live memory, and a strip of everything. */
 
 import { Canvas } from "./canvas.js";
-import { DIVISIONS, swatches } from "./colours.js";
+import { DIVISIONS } from "./colours.js";
 import { button, element } from "./dom.js";
+import { swatches } from "./legend.js";
 import { drawScene, LANE, STEPS, STRIP, stripTop } from "./timeline_drawing.js";
 import { eventAt, eventBeside } from "./timeline_search.js";
 import { format } from "./units.js";
@@ -15,7 +16,9 @@ import { format } from "./units.js";
  * @property {(event: number) => void} event
  */
 
+/** Pixels from which on a press is a drag. */
 const LEAST_DRAG = 4;
+/** Shortest stretch that can be zoomed to, in µs. */
 const LEAST_WINDOW = 0.5;
 const HELP_TIME =
   "drag to choose a stretch of time; arrow keys go from op to op, Enter selects, + and - zoom";
@@ -33,13 +36,13 @@ export class Timeline {
     /** @type {Range | null} */
     this.range = null;
     this.active = -1;
-    /** @type {Uint8Array | null} */
-    this.lit = null;
+    /** @type {Uint8Array | null} the kinds that are highlighted */
+    this.highlighted = null;
     this.drawn = false;
     this.canvas = new Canvas(() => this.drawLater(), HELP_TIME);
     this.canvas.name(this.describe());
     this.canvas.element.style.height = `${stripTop(events) + STRIP}px`;
-    this.told = element("span", { class: "nbx-status", role: "status" });
+    this.status = element("span", { class: "nbx-status", role: "status" });
     this.clear = button("Whole time", "take the chosen stretch back", () => this.choose(null));
     this.clear.hidden = true;
     this.colour = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Colour" }));
@@ -52,17 +55,17 @@ export class Timeline {
       button("Fit", "show all of the time", () => this.look(0, events.end)),
       element("label", {}, "colour ", this.colour),
       this.clear,
-      this.told,
+      this.status,
     );
     this.legend = element("p", { class: "nbx-line nbx-legend" });
     const drawing = this.canvas.element;
     this.element = element("div", { class: "nbx-flame" }, bar, drawing, this.canvas.tip, this.legend);
     this.canvas.observer.observe(this.element);
-    /** @type {string[]} of the kinds, found when they are first seen */
+    /** @type {string[]} of the kinds, found before the first drawing */
     this.colours = [];
     drawing.addEventListener("pointerdown", (event) => this.press(event));
     drawing.addEventListener("pointermove", (event) => this.point(event));
-    drawing.addEventListener("pointerleave", () => this.canvas.tell());
+    drawing.addEventListener("pointerleave", () => this.canvas.showTip());
     drawing.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     drawing.addEventListener("keydown", (event) => this.key(event));
   }
@@ -78,7 +81,7 @@ export class Timeline {
     return `timeline of ${cut} op runs on ${lanes.length} lanes${peak}; the table has the numbers`;
   }
 
-  /** Colour the op runs as chosen. */
+  /** Colour the op runs by what was chosen. */
   divide() {
     const { kinds } = this.events;
     const { divide } = DIVISIONS.find(({ name }) => name === this.colour.value) ?? DIVISIONS[0];
@@ -89,10 +92,10 @@ export class Timeline {
     this.draw();
   }
 
-  /** @param {Uint8Array | null} lit the kinds that are selected */
-  light(lit) {
-    if (lit === null && this.lit === null) return;
-    this.lit = lit;
+  /** @param {Uint8Array | null} kinds marks those that are selected */
+  highlight(kinds) {
+    if (kinds === null && this.highlighted === null) return;
+    this.highlighted = kinds;
     this.draw();
   }
 
@@ -101,7 +104,7 @@ export class Timeline {
     return this.from + (x / this.canvas.width) * (this.to - this.from);
   }
 
-  /** The first time, let the table be seen before. */
+  /** Draw; the first time, let the table be painted before. */
   drawLater() {
     if (this.drawn) return this.draw();
     requestAnimationFrame(() => setTimeout(() => this.draw()));
@@ -121,9 +124,9 @@ export class Timeline {
    */
   look(from, to) {
     const { end } = this.events;
-    const wide = Math.min(Math.max(to - from, LEAST_WINDOW), end);
-    this.from = Math.min(Math.max(from, 0), end - wide);
-    this.to = this.from + wide;
+    const length = Math.min(Math.max(to - from, LEAST_WINDOW), end);
+    this.from = Math.min(Math.max(from, 0), end - length);
+    this.to = this.from + length;
     this.draw();
   }
 
@@ -135,7 +138,7 @@ export class Timeline {
     this.look(at - (at - this.from) * factor, at + (this.to - at) * factor);
   }
 
-  /** @returns {number} the op run that the keys have led to, or the middle of what is in sight */
+  /** @returns {number} the middle of the active op run if it is in sight, otherwise of the window */
   get middle() {
     const { start, micros } = this.events;
     const here = start[this.active] + micros[this.active] / 2;
@@ -150,9 +153,9 @@ export class Timeline {
     this.draw();
   }
 
-  /** @param {string} text about the range */
-  tell(text) {
-    this.told.textContent = text;
+  /** @param {string} text about the chosen stretch of time */
+  setStatus(text) {
+    this.status.textContent = text;
   }
 
   /** @param {PointerEvent} event */
@@ -194,7 +197,7 @@ export class Timeline {
 
   /**
    * @param {MouseEvent} event
-   * @returns {number} the op run at the pointer, the innermost, or -1
+   * @returns {number} the innermost op run at the pointer, or -1
    */
   at(event) {
     const { x, y } = this.canvas.place(event);
@@ -221,20 +224,20 @@ export class Timeline {
   point(event) {
     const found = this.at(event);
     const lane = this.events.lanes[Math.floor((this.canvas.place(event).y - STEPS) / LANE)];
-    if (found >= 0) this.canvas.tell(this.textOf(found));
-    else this.canvas.tell(lane ? `${lane}: ${HELP_TIME}` : HELP_TIME);
+    if (found >= 0) this.canvas.showTip(this.textOf(found));
+    else this.canvas.showTip(lane ? `${lane}: ${HELP_TIME}` : HELP_TIME);
   }
 
   /** @param {WheelEvent} event */
   wheel(event) {
-    // A notebook must scroll past it: the wheel is ours when the timeline has the focus.
+    // Without the focus, the wheel scrolls the notebook.
     if (!event.ctrlKey && !this.canvas.focused) return;
     event.preventDefault();
     this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(this.canvas.place(event).x));
   }
 
   /**
-   * Lead the keys to an op run, and bring it into sight.
+   * Make an op run the active one and bring it into sight.
    * @param {number} event
    */
   goTo(event) {
@@ -242,11 +245,11 @@ export class Timeline {
     this.active = event;
     const begin = this.events.start[event];
     const end = begin + this.events.micros[event];
-    const wide = this.to - this.from;
-    if (begin < this.from || Math.min(end, begin + wide / 2) > this.to) {
-      this.look(begin - wide / 4, begin + (3 * wide) / 4);
+    const length = this.to - this.from;
+    if (begin < this.from || Math.min(end, begin + length / 2) > this.to) {
+      this.look(begin - length / 4, begin + (3 * length) / 4);
     } else this.draw();
-    this.canvas.tell(this.textOf(event), true);
+    this.canvas.showTip(this.textOf(event), true);
   }
 
   /** @param {KeyboardEvent} event */
@@ -267,12 +270,12 @@ export class Timeline {
     event.preventDefault();
   }
 
-  /** Take back the stretch of time, or else leave the op run that the keys have led to. */
+  /** Clear the stretch of time, or if there is none, the active op run. */
   back() {
     if (this.range) this.choose(null);
     else {
       this.active = -1;
-      this.canvas.tell();
+      this.canvas.showTip();
       this.draw();
     }
   }

@@ -1,10 +1,10 @@
-/** The op runs over time, the steps, live memory, and how often each kind ran when. */
+/** The op runs over time, steps, live memory, and the amounts of a stretch of time. */
 
-import { numbers } from "./data.js";
+import { numbers } from "./packed_columns.js";
 
-/** @typedef {import("./data.js").Packed} Packed */
-/** @typedef {import("./kinds.js").Kinds} Kinds */
-/** @typedef {import("./kinds.js").Amounts} Amounts */
+/** @typedef {import("./packed_columns.js").Packed} Packed */
+/** @typedef {import("./run_kinds.js").RunKinds} RunKinds */
+/** @typedef {import("./run_kinds.js").Amounts} Amounts */
 /**
  * @typedef {[number, number]} Range of µs
  * @typedef {{device: string, micros: Packed, bytes: Packed,
@@ -16,25 +16,26 @@ import { numbers } from "./data.js";
  *   memory: PackedMemory | null}} PackedTimeline
  */
 
-/** Sums for parts of the time, where not all op runs are there. */
+/** Sums for parts of the time, for a timeline without all op runs. */
 class Bins {
   /**
    * @param {PackedBins} packed
-   * @param {import("./data.js").Buffers} buffers
+   * @param {import("./packed_columns.js").Buffers} buffers
    */
   constructor(packed, buffers) {
     this.edges = numbers(packed.edges, buffers);
-    /** How many sums there are of each kind, and of which part each is; null: all, in order. */
+    /** The number of sums of each kind; null if there is one for every part. */
     this.ofKind = packed.kind ? numbers(packed.kind, buffers) : null;
+    /** The part that each sum is of; null if there is one for every part. */
     this.part = packed.part ? numbers(packed.part, buffers) : null;
     this.runs = numbers(packed.runs, buffers);
     this.ns = numbers(packed.ns, buffers);
   }
 
   /**
-   * Move the ends of a stretch of time to where parts begin.
+   * Move the ends of a stretch of time to the nearest starts of parts.
    * @param {Range} range
-   * @param {number} end of all time
+   * @param {number} end of all the time
    * @returns {Range}
    */
   snap([from, to], end) {
@@ -48,7 +49,7 @@ class Bins {
   }
 
   /**
-   * @param {Range} range that was snapped
+   * @param {Range} range as `snap` returned it
    * @param {number} kinds
    * @returns {Amounts}
    */
@@ -65,16 +66,24 @@ class Bins {
         ns[kind] += this.ns[at];
       }
     }
-    return { events, ns };
+    return amountsOf(events, ns);
   }
 }
+
+/**
+ * Convert whole nanoseconds, which add up exactly, into µs.
+ * @param {Float64Array} events
+ * @param {Float64Array} ns
+ * @returns {Amounts}
+ */
+const amountsOf = (events, ns) => ({ events, micros: ns.map((time) => time / 1e3) });
 
 export class Events {
   /**
    * @param {PackedTimeline} packed
-   * @param {Kinds} kinds
+   * @param {RunKinds} kinds
    * @param {string[]} strings
-   * @param {import("./data.js").Buffers} buffers
+   * @param {import("./packed_columns.js").Buffers} buffers
    */
   constructor(packed, kinds, strings, buffers) {
     this.kinds = kinds;
@@ -110,15 +119,14 @@ export class Events {
     if (this.bins) this.end = Math.max(this.end, (this.bins.edges.at(-1) ?? 0) + 1);
   }
 
-  /** Whether the numbers of any stretch of time are known, or only of those made of parts. */
+  /** Whether any stretch of time can be added up, not only whole parts. */
   get exact() {
     return this.ownNs !== null;
   }
 
   /**
-   * Give the stretch of time that can be added up; null: none can.
    * @param {Range} range
-   * @returns {Range | null}
+   * @returns {Range | null} the nearest stretch of time that can be added up; null if none can
    */
   snap(range) {
     if (this.exact) return range;
@@ -126,7 +134,7 @@ export class Events {
   }
 
   /**
-   * Say how often each kind began in a stretch of time, and how long it took.
+   * Add up the runs of each kind that began in a stretch of time.
    * @param {Range} range
    * @returns {Amounts | null}
    */
@@ -139,7 +147,7 @@ export class Events {
       events[this.kind[i]]++;
       ns[this.kind[i]] += ownNs[i];
     }
-    return { events, ns };
+    return amountsOf(events, ns);
   }
 
   /**

@@ -1,4 +1,4 @@
-/** How the timeline is drawn: steps, lanes of op runs, live memory, and all of it in a strip. */
+/** Drawing the timeline: steps, lanes of op runs, live memory, and a strip of everything. */
 
 import { format } from "./units.js";
 
@@ -12,18 +12,25 @@ import { format } from "./units.js";
  * @property {number} from
  * @property {number} to
  * @property {Range | null} range
- * @property {number} active the op run that the keys have led to, or -1
+ * @property {number} active the op run that has the keyboard focus, or -1
  * @property {string[]} colours of the kinds
- * @property {Uint8Array | null} lit the kinds that are selected; null: none is
+ * @property {Uint8Array | null} highlighted the selected kinds; null if nothing is selected
  */
 
+/** Height of a lane in pixels. */
 export const LANE = 18;
+/** Height of the steps above the lanes. */
 export const STEPS = 18;
+/** Height of the strip below. */
 export const STRIP = 22;
+/** Height of the memory curve in pixels. */
 const CURVE = 44;
 const GAP = 4;
+/** Opacity of op runs that are not highlighted. */
 const PALE = 0.22;
+/** Width in pixels from which on an op run shows its type. */
 const LEAST_TYPE = 40;
+/** Op runs drawn into one pixel, at most. */
 const CROWD = 4;
 
 /** @param {Events} events */
@@ -79,7 +86,7 @@ function drawSteps(scene, pen, ink) {
 }
 
 /**
- * Draw the op runs between two times; those narrower than a pixel share it.
+ * Draw the op runs between two times.
  * @param {Scene} scene
  * @param {CanvasRenderingContext2D} pen
  * @param {number} top
@@ -87,7 +94,7 @@ function drawSteps(scene, pen, ink) {
  * @param {number} from
  * @param {number} to
  */
-function drawEvents({ events, canvas, colours, lit }, pen, top, tall, from, to) {
+function drawEvents({ events, canvas, colours, highlighted }, pen, top, tall, from, to) {
   const { start, micros, lane, kind, lanes, longest, count } = events;
   const { width } = canvas;
   const scale = width / (to - from);
@@ -97,14 +104,14 @@ function drawEvents({ events, canvas, colours, lit }, pen, top, tall, from, to) 
   for (let i = events.after(from - longest); i < count && start[i] < to; i++) {
     const x = (start[i] - from) * scale;
     const end = x + micros[i] * scale;
-    const pale = lit !== null && !lit[kind[i]];
+    const pale = highlighted !== null && !highlighted[kind[i]];
     if (end < 0) continue;
     const wide = Math.max(end - x, 1);
-    // Of many that begin in the same pixel, some are seen; the selected ones first of all.
+    // Of many that begin in the same pixel, only some are drawn, more of the highlighted ones.
     if (x >= last[lane[i]] + 1) {
       last[lane[i]] = Math.floor(x);
       crowd[lane[i]] = 0;
-    } else if (wide < LEAST_TYPE && crowd[lane[i]] >= (pale || !lit ? CROWD : 2 * CROWD)) continue;
+    } else if (wide < LEAST_TYPE && crowd[lane[i]] >= (pale || !highlighted ? CROWD : 2 * CROWD)) continue;
     crowd[lane[i]] += wide === 1 ? CROWD : 1;
     pen.globalAlpha = pale ? before * PALE : before;
     pen.fillStyle = colours[kind[i]];

@@ -1,4 +1,4 @@
-/** Which op run is where: at a point, and beside another. */
+/** Find op runs in the timeline: at a point, and beside another. */
 
 /** @typedef {import("./timeline_data.js").Events} Events */
 
@@ -6,8 +6,8 @@
  * @param {Events} events
  * @param {number} time
  * @param {number} wanted the lane
- * @param {number} pixel how long one is
- * @returns {number} the op run there, the innermost, or -1
+ * @param {number} pixel its length in µs
+ * @returns {number} the innermost op run there, or -1
  */
 export function eventAt(events, time, wanted, pixel) {
   const { start, micros, lane, count, longest } = events;
@@ -21,12 +21,12 @@ export function eventAt(events, time, wanted, pixel) {
 }
 
 /**
- * Find where an arrow key leads: to the next op run of the lane, or to the nearest of another.
+ * Find where an arrow key leads: to the next op run in the lane, or to the nearest in another.
  * @param {Events} events
- * @param {number} from an op run, or -1: none yet
+ * @param {number} from an op run, or -1 if none is active
  * @param {string} key
- * @param {number} time from which on to look for a first one
- * @returns {number} -1: there is none
+ * @param {number} time where to start if none is active
+ * @returns {number} -1 if there is none
  */
 export function eventBeside(events, from, key, time) {
   const { count, lane, lanes } = events;

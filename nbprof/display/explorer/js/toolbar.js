@@ -1,4 +1,4 @@
-/** The controls above the table: which view, search, filter, columns, and what leaves the page. */
+/** The controls above the table: views, panels, search, filter, columns, and exports. */
 
 import { button, element, newId } from "./dom.js";
 import { MOST_ROWS_TALL } from "./table.js";
@@ -6,11 +6,11 @@ import { grouped, parseAmount } from "./units.js";
 import { countOf } from "./view_state.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
-/** @typedef {import("./payload.js").Data} Data */
+/** @typedef {import("./explorer_data.js").ExplorerData} ExplorerData */
 /**
  * @typedef {object} Actions
  * @property {(place: number) => void} view
- * @property {(is: boolean) => void} perStep
+ * @property {(perStep: boolean) => void} perStep
  * @property {(text: string, regex: boolean) => string} search
  * @property {(key: string, least: number | null, text: string) => void} minimum
  * @property {() => void} columns
@@ -19,10 +19,11 @@ import { countOf } from "./view_state.js";
  * @property {() => void} saveRows
  * @property {() => void} copyLine
  */
+/** @typedef {{element: HTMLElement, draw: () => void}} Panel */
 
 export class Toolbar {
   /**
-   * @param {Data} data
+   * @param {ExplorerData} data
    * @param {Actions} actions
    */
   constructor(data, actions) {
@@ -35,10 +36,10 @@ export class Toolbar {
       element("input", { type: "search", placeholder: "search names", "aria-label": "Search names" })
     );
     this.regex = button(".*", "search with a regular expression", () => {
-      this.press(this.regex, this.regex.getAttribute("aria-pressed") !== "true");
+      press(this.regex, this.regex.getAttribute("aria-pressed") !== "true");
       this.search();
     });
-    this.press(this.regex, false);
+    press(this.regex, false);
     this.status = element("span", { class: "nbx-status", role: "status" });
     this.chooser = element("div", { class: "nbx-panel" });
     this.filter = element("div", { class: "nbx-panel" });
@@ -62,33 +63,44 @@ export class Toolbar {
   }
 
   /**
-   * @param {HTMLElement} target
-   * @param {boolean} pressed
+   * Add a button that shows and hides a panel.
+   * @param {string} name
+   * @param {Panel} panel
+   * @param {string[]} open the panels that are shown at first
    */
-  press(target, pressed) {
-    target.setAttribute("aria-pressed", String(pressed));
+  addPanel(name, panel, open) {
+    const shown = open.includes(name.toLowerCase());
+    panel.element.hidden = !shown;
+    const toggle = button(name, `show or hide the ${name.toLowerCase()}`, () => {
+      panel.element.hidden = !panel.element.hidden;
+      press(toggle, !panel.element.hidden);
+      panel.draw();
+    });
+    press(toggle, shown);
+    this.panels.append(toggle);
   }
 
   /**
+   * Make a button that opens one of the boxes below the bar and closes the others.
    * @param {string} text
-   * @param {HTMLElement} panel
+   * @param {HTMLElement} box
    */
-  opener(text, panel) {
-    panel.hidden = true;
-    panel.id = newId();
-    const made = button(text, "", () => {
-      const opening = panel.hidden;
-      for (const one of [this.filter, this.chooser, this.more]) one.hidden = true;
-      for (const one of this.bar.querySelectorAll("[aria-expanded]")) {
-        one.setAttribute("aria-expanded", "false");
+  opener(text, box) {
+    box.hidden = true;
+    box.id = newId();
+    const opener = button(text, "", () => {
+      const opening = box.hidden;
+      for (const other of [this.filter, this.chooser, this.more]) other.hidden = true;
+      for (const other of this.bar.querySelectorAll("[aria-expanded]")) {
+        other.setAttribute("aria-expanded", "false");
       }
-      panel.hidden = !opening;
-      made.setAttribute("aria-expanded", String(opening));
+      box.hidden = !opening;
+      opener.setAttribute("aria-expanded", String(opening));
     });
-    made.setAttribute("aria-expanded", "false");
-    made.setAttribute("aria-controls", panel.id);
-    made.removeAttribute("title");
-    return made;
+    opener.setAttribute("aria-expanded", "false");
+    opener.setAttribute("aria-controls", box.id);
+    opener.removeAttribute("title");
+    return opener;
   }
 
   search() {
@@ -99,17 +111,17 @@ export class Toolbar {
 
   /**
    * Show the controls of a view.
-   * @param {number} now its place
+   * @param {number} shown its place
    * @param {ViewState} state
    * @param {boolean} canAverage
    */
-  show(now, state, canAverage) {
-    const { views, help } = this.data;
+  show(shown, state, canAverage) {
+    const { views } = this.data;
     this.views.replaceChildren(
-      ...views.map(({ name }, place) => {
-        const made = button(name, help[name], () => this.actions.view(place));
-        this.press(made, place === now);
-        return made;
+      ...views.map(({ name, doc }, place) => {
+        const choice = button(name, doc, () => this.actions.view(place));
+        press(choice, place === shown);
+        return choice;
       }),
     );
     this.views.hidden = views.length < 2;
@@ -117,20 +129,23 @@ export class Toolbar {
     this.steps.replaceChildren(
       ...["total", "per step"].map((text, at) => {
         const title = at ? "the average over the steps in which a node ran" : "the sum of all steps";
-        const made = button(text, title, () => this.actions.perStep(at === 1));
-        this.press(made, at === Number(state.perStep));
-        return made;
+        const choice = button(text, title, () => this.actions.perStep(at === 1));
+        press(choice, at === Number(state.perStep));
+        return choice;
       }),
     );
     this.fillChooser(state);
     this.fillFilter(state);
     this.input.value = state.search;
-    this.press(this.regex, state.regex);
-    this.tell(state);
+    press(this.regex, state.regex);
+    this.showStatus(state);
   }
 
-  /** @param {ViewState} state */
-  tell(state) {
+  /**
+   * Say how many rows there are, match and are selected.
+   * @param {ViewState} state
+   */
+  showStatus(state) {
     const { table } = state;
     const rows = grouped(table.rows);
     const missing = table.of - table.rows;
@@ -180,7 +195,7 @@ export class Toolbar {
     );
     least.value = state.minimum?.text ?? "";
     const apply = () => {
-      const column = metrics.find((one) => one.key === choice.value);
+      const column = metrics.find(({ key }) => key === choice.value);
       if (!column) return;
       const amount = parseAmount(least.value, column.unit, column.whole);
       least.setAttribute("aria-invalid", String(amount === null && least.value.trim() !== ""));
@@ -212,4 +227,12 @@ export class Toolbar {
       ),
     );
   }
+}
+
+/**
+ * @param {HTMLElement} target
+ * @param {boolean} pressed
+ */
+function press(target, pressed) {
+  target.setAttribute("aria-pressed", String(pressed));
 }

@@ -1,16 +1,16 @@
-/** The tree as arrays: children by parent, their order, which rows are kept, which are seen. */
+/** The tree as arrays: children by parent, their order, and the rows that a table lists. */
 
-import { bringInOrder } from "./order.js";
+import { sortRows } from "./row_sort.js";
 
 /**
  * @typedef {{start: Int32Array, list: Int32Array, sort?: (row: number) => void}} Children
- * The children of row r are list[start[r + 1]] to list[start[r + 2] - 1]; those without a parent
- * are the children of -1. `sort` is to be called before those of a row are looked at.
+ * The children of row r are list[start[r + 1]] to list[start[r + 2] - 1]; rows without a parent
+ * are the children of -1. If there is a `sort`, call it for a row before reading its children.
  */
 
 /**
  * @param {Int32Array} parent
- * @param {number} parents how many there may be
+ * @param {number} parents how many parents there may be
  * @returns {Children}
  */
 export function childrenOf(parent, parents = parent.length) {
@@ -25,7 +25,7 @@ export function childrenOf(parent, parents = parent.length) {
 }
 
 /**
- * Sort the children of rows by numbers, when they are asked for: few rows are open.
+ * Sort the children of each row when they are needed; few rows are open.
  * @param {Children} children
  * @param {ArrayLike<number>} key
  * @param {boolean} descending
@@ -38,13 +38,13 @@ export function sorted({ start, list: before }, key, descending) {
   const sort = (row) => {
     if (done[row + 1]) return;
     done[row + 1] = 1;
-    bringInOrder(list.subarray(start[row + 1], start[row + 2]), key, descending);
+    sortRows(list.subarray(start[row + 1], start[row + 2]), key, descending);
   };
   return { start, list, sort };
 }
 
 /**
- * Mark rows and every row above one of them.
+ * Mark rows and all rows above them.
  * @param {Int32Array} rows
  * @param {Int32Array} parent
  * @returns {Uint8Array}
@@ -58,13 +58,13 @@ export function withAncestors(rows, parent) {
 }
 
 /**
- * List the rows that are seen: kept ones below open ones.
+ * List the rows that are kept and below open rows only.
  * @param {Children} children
  * @param {Uint8Array} open
  * @param {Uint8Array | null} kept
  * @returns {Int32Array}
  */
-export function seen({ start, list, sort }, open, kept) {
+export function listedRows({ start, list, sort }, open, kept) {
   sort?.(-1);
   const rows = new Int32Array(list.length);
   /** @type {number[]} */
@@ -91,7 +91,7 @@ export function seen({ start, list, sort }, open, kept) {
   return rows.subarray(0, count);
 }
 
-/** The places of rows among their kept siblings, counted for all that are below a row at once. */
+/** The places of rows among their kept siblings, counted for all children of a row at once. */
 export class Siblings {
   /**
    * @param {Children} children
@@ -108,9 +108,8 @@ export class Siblings {
   }
 
   /**
-   * Give the place of a row, from 1, and how many siblings there are.
    * @param {number} row
-   * @returns {[number, number]}
+   * @returns {[number, number]} its place, from 1, and the number of siblings
    */
   of(row) {
     const { places, sizes } = this;

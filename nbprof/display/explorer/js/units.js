@@ -1,9 +1,9 @@
-/** How numbers look: the same texts as `nbprof/units.py` writes; a test compares them. */
+/** Write numbers as `nbprof/units.py` does; a test compares both. */
 
 export const NOT_RECORDED = "n/a";
 
 /**
- * Two decimals; exact halves go to the even neighbour, as in Python.
+ * Write two decimals; exact halves round to even, as in Python.
  * @param {number} value
  */
 function fixed(value) {
@@ -59,7 +59,7 @@ const FACTORS = {
 };
 
 /**
- * Read `1.5ms`, `20 MB`, `3k` or `5%` (of the whole); null: it is none of these.
+ * Read `1.5ms`, `20 MB`, `3k` or `5%` (of the whole); null if the text is none of these.
  * @param {string} text
  * @param {string} unit
  * @param {number | null} whole
@@ -74,7 +74,7 @@ export function parseAmount(text, unit, whole) {
 }
 
 /**
- * Write a share; nothing where there is none to tell.
+ * Write a share in percent; nothing if the number or the whole is unknown or zero.
  * @param {number} value
  * @param {number | null} whole
  */

@@ -1,13 +1,15 @@
-/** What a user has done to one view: order, filters, open rows, shown columns, selection. */
+/** The state of one view: order, filters, open rows, shown columns, selection. */
 
-import { childrenOf, seen, Siblings, sorted, withAncestors } from "./tree.js";
+import { childrenOf, listedRows, Siblings, sorted, withAncestors } from "./tree.js";
 
 export const NAME = "name";
+/** Share of the whole from which on a row is on the hot path. */
 const HOT = 0.5;
+/** Rows on the hot path to show at first, at least. */
 const AT_FIRST = 12;
 
-/** @typedef {import("./data.js").Table} Table */
-/** @typedef {import("./data.js").Column} Column */
+/** @typedef {import("./view_table.js").Table} Table */
+/** @typedef {import("./view_table.js").Column} Column */
 
 export class ViewState {
   /** @param {Table} table */
@@ -22,29 +24,29 @@ export class ViewState {
     /** @type {{key: string, least: number, text: string} | null} */
     this.minimum = null;
     this.open = new Uint8Array(table.rows);
-    /** @type {Uint8Array | null} */
+    /** @type {Uint8Array | null} the rows that match the search */
     this.matching = null;
-    /** @type {Uint8Array | null} */
+    /** @type {Uint8Array | null} the rows that no filter hides, and those above them */
     this.kept = null;
-    /** @type {Uint8Array | null} */
+    /** @type {Uint8Array | null} the rows that are open while there is a search */
     this.unfolded = null;
     /** Whether the numbers are averages over steps. */
     this.perStep = false;
     /** @type {Uint8Array | null} the rows that ran in the chosen stretch of time */
     this.inRange = null;
-    /** How many rows match, but did not run in it. */
+    /** How many rows match the search, but did not run in that stretch. */
     this.outside = 0;
     /** @type {import("./tree.js").Children | null} */
     this.byName = null;
     /** How many rows match the search. */
     this.found = table.rows;
-    this.hidden = new Set(this.silent());
+    this.hidden = new Set(this.redundantColumns());
     /** @type {Set<number>} */
     this.selected = new Set();
-    /** @type {Int32Array} */
+    /** @type {Int32Array} the rows that the table lists, in order */
     this.rows = new Int32Array(0);
     /** @type {Siblings | null} */
-    this.places = null;
+    this.siblingPlaces = null;
     this.openHotPath();
     this.refresh();
   }
@@ -58,11 +60,11 @@ export class ViewState {
   }
 
   /**
-   * Columns that would only repeat others: brought along and zero throughout or the same as one
-   * before, and of trees the rows' own numbers where another column leads.
+   * List columns to hide at first: those that came along and are zero or repeat another, and in
+   * trees the rows' own numbers of all but the leading column.
    * @returns {string[]}
    */
-  silent() {
+  redundantColumns() {
     const { columns, tree } = this.table;
     const main = this.main;
     return columns
@@ -75,7 +77,7 @@ export class ViewState {
       .map((column) => column.key);
   }
 
-  /** Open the root, and from there the rows in which most of the time went. */
+  /** Open the root and, from there, the rows in which most of the time was spent. */
   openHotPath() {
     const { rows, tree } = this.table;
     const main = this.main;
@@ -92,11 +94,11 @@ export class ViewState {
   }
 
   refresh() {
-    this.places = null;
-    this.rows = seen(this.order, this.unfolded ?? this.open, this.kept);
+    this.siblingPlaces = null;
+    this.rows = listedRows(this.order, this.unfolded ?? this.open, this.kept);
   }
 
-  /** @returns {Column[]} the shown ones; the one by which the report was ordered leads */
+  /** @returns {Column[]} the shown columns; the one by which the report was ordered leads */
   get columns() {
     const shown = this.table.columns.filter((column) => !this.hidden.has(column.key));
     const leads = this.main?.column;
@@ -105,13 +107,13 @@ export class ViewState {
   }
 
   /**
-   * Sort by a column: heaviest first, then lightest first, then as reported; names begin with A.
+   * Sort by a column: heaviest first, then lightest first, then as reported. Texts start with A.
    * @param {string} key
    */
   cycleSort(key) {
-    const first = key !== NAME && this.table.column(key)?.role !== "label";
-    if (this.sort?.key !== key) this.setSort(key, first);
-    else if (this.sort.descending === first) this.setSort(key, !first);
+    const descending = key !== NAME && this.table.column(key)?.role !== "label";
+    if (this.sort?.key !== key) this.setSort(key, descending);
+    else if (this.sort.descending === descending) this.setSort(key, !descending);
     else this.setSort(null, false);
   }
 
@@ -141,10 +143,10 @@ export class ViewState {
   }
 
   /**
-   * Keep the rows whose name has the text, and those above; give what is wrong with the text.
+   * Keep the rows whose names contain the text, and those above.
    * @param {string} text
    * @param {boolean} regex
-   * @returns {string}
+   * @returns {string} what is wrong with the text; empty if nothing is
    */
   setSearch(text, regex) {
     /** @type {RegExp | null} */
@@ -173,9 +175,9 @@ export class ViewState {
   }
 
   /**
-   * The numbers have changed: keep the rows that ran, if only some did, and the heaviest first.
-   * @param {Uint8Array | null} ran in a stretch of time; null: all rows
-   * @param {boolean} shipped whether the numbers are those that came, in their order
+   * Filter and sort again after the numbers changed, the heaviest rows first.
+   * @param {Uint8Array | null} ran the rows that ran in a stretch of time; null keeps all
+   * @param {boolean} shipped whether the numbers are the shipped ones, whose order is the report's
    */
   setNumbers(ran, shipped) {
     this.inRange = ran && withAncestors(this.everyRow.filter((row) => ran[row]), this.table.parent);
@@ -195,7 +197,7 @@ export class ViewState {
       const named = search ? this.named(pattern) : this.everyRow;
       const ran = inRange ? named.filter((row) => inRange[row]) : named;
       const values = minimum && table.column(minimum.key)?.values;
-      // What is not known is not hidden.
+      // Rows with unknown numbers stay.
       const rows = values ? ran.filter((row) => !(values[row] < minimum.least)) : ran;
       this.kept = withAncestors(rows, table.parent);
       if (search) {
@@ -209,7 +211,7 @@ export class ViewState {
     this.refresh();
   }
 
-  /** Get ready for a search. */
+  /** Build what a search needs. */
   prepare() {
     this.table.dictionary.prepare();
     return this.rowsByName;
@@ -219,7 +221,7 @@ export class ViewState {
     return Int32Array.from(this.table.parent, (_, row) => row);
   }
 
-  /** @returns {import("./tree.js").Children} the rows of each name, as if below it */
+  /** @returns {import("./tree.js").Children} the rows of each name, as if they were its children */
   get rowsByName() {
     this.byName ??= childrenOf(this.table.nameCodes, this.table.strings.length);
     return this.byName;
@@ -227,11 +229,11 @@ export class ViewState {
 
   /**
    * @param {RegExp | null} pattern
-   * @returns {Int32Array} the rows whose names fit it, or have the text that is searched for
+   * @returns {Int32Array} the rows whose names match it, or contain the text searched for
    */
   named(pattern) {
     const { start, list } = this.rowsByName;
-    const names = pattern ? this.fitting(pattern) : this.table.dictionary.having(this.search);
+    const names = pattern ? this.matchingNames(pattern) : this.table.dictionary.containing(this.search);
     const rows = new Int32Array(list.length);
     let count = 0;
     for (let place = 0; place < names.length; place++) {
@@ -243,9 +245,9 @@ export class ViewState {
 
   /**
    * @param {RegExp} pattern
-   * @returns {number[]} the texts that are names in this view and fit
+   * @returns {number[]} the names in this view that match
    */
-  fitting(pattern) {
+  matchingNames(pattern) {
     const { strings } = this.table;
     const { start } = this.rowsByName;
     /** @type {number[]} */
@@ -277,7 +279,7 @@ export class ViewState {
   }
 
   /**
-   * Open or close a row and all below it; -1: all rows.
+   * Open or close a row and all below it; -1 stands for all rows.
    * @param {number} row
    * @param {boolean} open
    */
@@ -294,9 +296,18 @@ export class ViewState {
   }
 
   /**
-   * Open what is above a row, so that it is seen; give its place, -1 where a filter hides it.
+   * Open or close all rows; closing leaves the root of a tree open.
+   * @param {boolean} open
+   */
+  setOpenAll(open) {
+    this.setOpenBelow(-1, open);
+    if (!open && this.table.tree && this.table.rows) this.setOpen(0, true);
+  }
+
+  /**
+   * Open what is above a row.
    * @param {number} row
-   * @returns {number}
+   * @returns {number} its place among the listed rows, -1 if a filter hides it
    */
   reveal(row) {
     for (let above = this.table.parent[row]; above >= 0; above = this.table.parent[above]) {
@@ -307,17 +318,17 @@ export class ViewState {
 
   /**
    * @param {number} row
-   * @returns {[number, number]}
+   * @returns {[number, number]} its place among its siblings, from 1, and how many they are
    */
   siblings(row) {
-    this.places ??= new Siblings(this.order, this.table.parent, this.kept);
-    return this.places.of(row);
+    this.siblingPlaces ??= new Siblings(this.order, this.table.parent, this.kept);
+    return this.siblingPlaces.of(row);
   }
 }
 
 /**
  * @param {Uint8Array} marked
- * @returns {number} how many are
+ * @returns {number} the number of marked rows
  */
 export function countOf(marked) {
   let count = 0;

@@ -1,6 +1,8 @@
-/** The memory of a run over time: what was held, the most between samples, and what ran when. */
+/** The memory of a run over time: samples, the peaks between them, and what ran when. */
 
-import { button, element, ownKeys, setAttributes } from "./dom.js";
+import { Canvas } from "../../explorer/js/canvas.js";
+import { button, element, ownKeys, setAttributes } from "../../explorer/js/dom.js";
+import { swatches } from "../../explorer/js/legend.js";
 import {
   AXIS, BAND, BLUE, drawMemoryCurve, LEFT_ROOM, RIGHT_ROOM, SHADE, TALL, TOP_ROOM, WORDS,
 } from "./memory_drawing.js";
@@ -13,6 +15,7 @@ import { mebibytes, moment, Samples } from "./memory_samples.js";
  * @property {() => void} save_changes
  */
 
+/** Pixels from which on a press is a drag. */
 const SMALLEST_DRAG = 4;
 const KEYS =
   "arrows move from sample to sample, P goes to the peak, drag or + and − zoom, Escape shows all";
@@ -33,20 +36,17 @@ export class MemoryCurve {
     const there = new Set(samples.described.marks.map(({ kind }) => kind));
     this.kinds = Object.keys(WORDS).filter((kind) => there.has(kind));
     this.shown = new Set(this.kinds);
-    this.canvas = /** @type {HTMLCanvasElement} */ (
-      element("canvas", {
-        role: "slider",
-        tabindex: 0,
-        "aria-label": this.describe(),
-        "aria-valuemin": 0,
-        "aria-valuemax": samples.seconds.length - 1,
-        "aria-valuenow": 0,
-        "aria-valuetext": samples.tell(0),
-      })
-    );
-    this.tip = element("p", { class: "nbx-line nbx-tip" }, KEYS);
-    const parts = [this.bar(), this.canvas, this.tip, this.legend()];
+    this.canvas = new Canvas(() => this.draw(), KEYS, "slider");
+    this.canvas.name(this.describe());
+    setAttributes(this.canvas.element, {
+      "aria-valuemin": 0,
+      "aria-valuemax": samples.seconds.length - 1,
+      "aria-valuenow": 0,
+      "aria-valuetext": samples.describe(0),
+    });
+    const parts = [this.bar(), this.canvas.element, this.canvas.tip, this.legend()];
     this.element = ownKeys("nbx nbx-flame", ...parts);
+    this.canvas.observer.observe(this.element);
     this.listen();
   }
 
@@ -65,47 +65,39 @@ export class MemoryCurve {
   /** @param {string} kind */
   toggle(kind) {
     const word = WORDS[kind];
-    const made = button(word, `show or hide the ${word.toLowerCase()}`, () => {
+    const toggle = button(word, `show or hide the ${word.toLowerCase()}`, () => {
       if (!this.shown.delete(kind)) this.shown.add(kind);
-      made.setAttribute("aria-pressed", String(this.shown.has(kind)));
+      toggle.setAttribute("aria-pressed", String(this.shown.has(kind)));
       this.draw();
     });
-    made.setAttribute("aria-pressed", "true");
-    return made;
+    toggle.setAttribute("aria-pressed", "true");
+    return toggle;
   }
 
   legend() {
-    /** @type {[string, string][]} */
-    const colours = [
-      [BLUE, "held at a sample; no line where none was possible"],
-      [SHADE, "the most between samples, exact"],
+    const { exact } = this.samples.described;
+    const categories = [
+      { colour: BLUE, name: "held at a sample; no line where none was possible" },
+      {
+        colour: SHADE,
+        name: exact ? "the most between samples, exact" : "the most that was seen between samples",
+      },
     ];
-    if (!this.samples.described.exact) colours[1][1] = "the most that was seen between samples";
-    const patches = colours.map(([colour, text]) => {
-      const patch = element("i", { "aria-hidden": "true" });
-      patch.style.background = colour;
-      return element("span", {}, patch, text);
-    });
-    return element("p", { class: "nbx-line nbx-legend" }, ...patches);
+    return element("p", { class: "nbx-line nbx-legend" }, ...swatches(categories));
   }
 
   listen() {
-    const { canvas } = this;
-    canvas.addEventListener("pointerdown", (event) => this.press(event));
-    canvas.addEventListener("pointermove", ({ offsetX }) => {
-      if (!this.dragged) this.point(this.samples.nearest(this.time(offsetX)), true);
+    const drawing = this.canvas.element;
+    drawing.addEventListener("pointerdown", (event) => this.press(event));
+    drawing.addEventListener("pointermove", (event) => {
+      if (!this.dragged) this.point(this.samples.nearest(this.timeAt(event)), true);
     });
-    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    canvas.addEventListener("keydown", (event) => this.key(event));
-    this.observer = new ResizeObserver(() => this.draw());
-    this.observer.observe(this.element);
-    this.themes = new MutationObserver(() => this.draw());
-    this.themes.observe(document.body, { attributeFilter: ["data-jp-theme-light", "class"] });
+    drawing.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    drawing.addEventListener("keydown", (event) => this.key(event));
   }
 
   close() {
-    this.observer?.disconnect();
-    this.themes?.disconnect();
+    this.canvas.close();
   }
 
   describe() {
@@ -115,7 +107,7 @@ export class MemoryCurve {
     return `memory over ${moment(end)}, ${count}, ${bound} ${mebibytes(described.peak)}`;
   }
 
-  /** The bands below the curve: one each for steps and ops, if they are there and shown. */
+  /** The bands below the curve: one each for steps and ops, if the run has any. */
   get bands() {
     return this.kinds.filter((kind) => kind !== "line");
   }
@@ -124,8 +116,9 @@ export class MemoryCurve {
     return TOP_ROOM + TALL + this.bands.length * BAND + AXIS;
   }
 
+  /** The width of the curve itself, in pixels. */
   get wide() {
-    return Math.max(this.canvas.clientWidth - LEFT_ROOM - RIGHT_ROOM, 1);
+    return Math.max(this.canvas.width - LEFT_ROOM - RIGHT_ROOM, 1);
   }
 
   /** @param {number} seconds */
@@ -139,6 +132,11 @@ export class MemoryCurve {
     return Math.min(Math.max(at, this.from), this.to);
   }
 
+  /** @param {MouseEvent} event */
+  timeAt(event) {
+    return this.time(this.canvas.place(event).x);
+  }
+
   /** @param {number} size */
   y(size) {
     const { low, high } = this.samples;
@@ -146,31 +144,22 @@ export class MemoryCurve {
   }
 
   draw() {
-    const { canvas } = this;
-    if (!this.element.clientWidth) return;
-    const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.round(this.element.clientWidth * ratio);
-    canvas.height = Math.round(this.height * ratio);
-    canvas.style.height = `${this.height}px`;
-    const pen = canvas.getContext("2d");
-    if (!pen) return;
-    const style = getComputedStyle(this.element);
-    pen.scale(ratio, ratio);
-    pen.font = `11px ${style.fontFamily}`;
-    pen.textBaseline = "middle";
-    drawMemoryCurve(this, pen, style.color);
+    if (!this.element?.clientWidth) return;
+    const pen = this.canvas.pen(this.element.clientWidth, this.height, 11);
+    if (pen) drawMemoryCurve(this, pen, this.canvas.colours.ink);
   }
 
   /**
-   * Put the cursor on a sample and say what it is.
+   * Put the cursor on a sample and describe it.
    * @param {number} at
-   * @param {boolean} [stay] whether the window is not to move there
+   * @param {boolean} [stay] whether to leave the window where it is
    */
   point(at, stay = false) {
     this.cursor = Math.min(Math.max(at, 0), this.samples.seconds.length - 1);
-    const text = this.samples.tell(this.cursor);
-    this.tip.textContent = this.tip.title = text;
-    setAttributes(this.canvas, { "aria-valuenow": this.cursor, "aria-valuetext": text });
+    const text = this.samples.describe(this.cursor);
+    this.canvas.showTip(text);
+    this.canvas.tip.title = text;
+    setAttributes(this.canvas.element, { "aria-valuenow": this.cursor, "aria-valuetext": text });
     const seconds = this.samples.seconds[this.cursor];
     if (!stay && (seconds < this.from || seconds > this.to)) {
       const half = (this.to - this.from) / 2;
@@ -179,16 +168,16 @@ export class MemoryCurve {
   }
 
   /**
-   * Show a stretch of time, and tell Python.
+   * Show a stretch of time and report it to Python.
    * @param {number} from
    * @param {number} to
    */
   look(from, to) {
     const { end } = this.samples;
-    const wide = Math.min(Math.max(to - from, end / 1e5), end);
-    this.from = Math.min(Math.max(from, 0), end - wide);
-    this.to = this.from + wide;
-    this.choose(wide < end ? [this.from, this.to] : null);
+    const length = Math.min(Math.max(to - from, end / 1e5), end);
+    this.from = Math.min(Math.max(from, 0), end - length);
+    this.to = this.from + length;
+    this.choose(length < end ? [this.from, this.to] : null);
     this.draw();
   }
 
@@ -204,38 +193,38 @@ export class MemoryCurve {
 
   /** @param {PointerEvent} event */
   press(event) {
-    const { canvas } = this;
-    const [first, begin] = [event.offsetX, this.time(event.offsetX)];
-    const box = canvas.getBoundingClientRect();
-    canvas.setPointerCapture(event.pointerId);
+    const drawing = this.canvas.element;
+    const { x: first } = this.canvas.place(event);
+    const begin = this.time(first);
+    drawing.setPointerCapture(event.pointerId);
     /** @type {(event: PointerEvent) => void} */
-    const move = ({ clientX }) => {
-      const now = this.time(clientX - box.left);
+    const move = (moved) => {
+      const now = this.timeAt(moved);
       this.dragged = [Math.min(begin, now), Math.max(begin, now)];
       this.draw();
     };
     /** @type {(event: PointerEvent) => void} */
-    const end = ({ type, clientX }) => {
-      canvas.removeEventListener("pointermove", move);
-      canvas.removeEventListener("pointerup", end);
-      canvas.removeEventListener("pointercancel", end);
+    const end = (ended) => {
+      drawing.removeEventListener("pointermove", move);
+      drawing.removeEventListener("pointerup", end);
+      drawing.removeEventListener("pointercancel", end);
       const range = this.dragged;
       this.dragged = null;
-      const far = Math.abs(clientX - box.left - first) > SMALLEST_DRAG;
-      if (range && far && type === "pointerup") this.look(...range);
+      const far = Math.abs(this.canvas.place(ended).x - first) > SMALLEST_DRAG;
+      if (range && far && ended.type === "pointerup") this.look(...range);
       else this.draw();
     };
-    canvas.addEventListener("pointermove", move);
-    canvas.addEventListener("pointerup", end);
-    canvas.addEventListener("pointercancel", end);
+    drawing.addEventListener("pointermove", move);
+    drawing.addEventListener("pointerup", end);
+    drawing.addEventListener("pointercancel", end);
   }
 
   /** @param {WheelEvent} event */
   wheel(event) {
-    // A notebook must scroll past it: the wheel is ours when the curve has the focus.
-    if (!event.ctrlKey && document.activeElement !== this.canvas) return;
+    // Without the focus, the wheel scrolls the notebook.
+    if (!event.ctrlKey && !this.canvas.focused) return;
     event.preventDefault();
-    this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(event.offsetX));
+    this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.timeAt(event));
   }
 
   /** @param {KeyboardEvent} event */
@@ -268,8 +257,8 @@ function numbersIn(view) {
 }
 
 /**
- * The widget.
- * @param {{model: Model, el: HTMLElement}} given
+ * Show the widget.
+ * @param {{model: Model, el: HTMLElement}} widget
  */
 export function renderCurve({ model, el }) {
   if (!model.get("data")) {

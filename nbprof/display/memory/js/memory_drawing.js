@@ -1,12 +1,14 @@
-/** How the memory of a run is drawn on a canvas. */
+/** Drawing the memory of a run: axes, curve, bands of steps and ops, peak, cursor. */
 
 import { mebibytes, ticks } from "./memory_samples.js";
 
 /** @typedef {import("./memory_curve.js").MemoryCurve} MemoryCurve */
 
+/** Height of the curve in pixels. */
 export const TALL = 150;
 export const TOP_ROOM = 18;
 export const AXIS = 18;
+/** Height of a band in pixels. */
 export const BAND = 16;
 export const LEFT_ROOM = 62;
 export const RIGHT_ROOM = 10;
@@ -15,7 +17,10 @@ const ORANGE = "rgba(240,150,60,.85)";
 const RED = "rgb(217,74,56)";
 export const SHADE = "rgba(66,133,244,.25)";
 
-/** @type {Record<string, string>} */
+/**
+ * The name of each kind of mark.
+ * @type {Record<string, string>}
+ */
 export const WORDS = { line: "Lines", step: "Steps", op: "Ops" };
 
 /**
@@ -39,7 +44,7 @@ export function drawMemoryCurve(curve, pen, ink) {
 
 /**
  * @param {number} seconds
- * @returns {[number, string]} how many of which unit a second is, for times up to these
+ * @returns {[number, string]} a unit for times up to this, and how many of it a second has
  */
 function scale(seconds) {
   if (seconds >= 1) return [1, "s"];
@@ -70,7 +75,7 @@ function drawAxes(curve, pen, ink) {
     const text = `${Number(time.toPrecision(9))} ${unit}`;
     const half = pen.measureText(text).width / 2;
     pen.fillRect(x, bottom, 1, 3);
-    if (x + half < curve.canvas.clientWidth) pen.fillText(text, x, bottom + AXIS / 2 + 2);
+    if (x + half < curve.canvas.width) pen.fillText(text, x, bottom + AXIS / 2 + 2);
   }
   pen.globalAlpha = 1;
   pen.textAlign = "left";
@@ -87,7 +92,7 @@ function drawLines(curve, pen, ink) {
   let free = -1;
   for (const { kind, label, start } of curve.samples.described.marks) {
     const x = curve.x(start);
-    if (kind !== "line" || x < LEFT_ROOM - 1 || x > curve.canvas.clientWidth) continue;
+    if (kind !== "line" || x < LEFT_ROOM - 1 || x > curve.canvas.width) continue;
     pen.globalAlpha = 0.3;
     pen.fillRect(x, TOP_ROOM, 1, TALL);
     if (x < free) continue;
@@ -152,7 +157,7 @@ function drawBands(curve, pen, ink) {
     for (const mark of curve.samples.described.marks) {
       const x = curve.x(mark.start);
       const end = curve.x(mark.end ?? mark.start);
-      if (mark.kind !== kind || end < LEFT_ROOM || x > curve.canvas.clientWidth || end < drawn) continue;
+      if (mark.kind !== kind || end < LEFT_ROOM || x > curve.canvas.width || end < drawn) continue;
       const wide = Math.max(end - x, 2);
       if (wide === 2) drawn = x + 1;
       pen.fillStyle = kind === "op" ? ORANGE : "rgba(128,128,128,.35)";
@@ -171,7 +176,7 @@ function drawBands(curve, pen, ink) {
  * @param {CanvasRenderingContext2D} pen
  * @param {string} label
  * @param {number} room
- * @returns {string} the label, or its first part, or nothing
+ * @returns {string} the label, its first part, or nothing
  */
 function fittingLabel(pen, label, room) {
   const short = label.replace(/^step (\d+).*/, "$1").replace(/ \(.*/, "");

@@ -1,16 +1,16 @@
-/** What leaves the explorer as text: tables for other programs, and the line that gives this view. */
+/** Text for other programs: rows as a table, and the `%tfprof` line that shows the same view. */
 
 import { NAME } from "./view_state.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
 
 /**
- * Write rows with raw numbers, the columns as shown; what is not known is an empty field.
+ * Write rows with raw numbers and the shown columns; unknown numbers are empty fields.
  * @param {ViewState} state
  * @param {Iterable<number>} rows
  * @param {string} separator
  */
-export function asTable(state, rows, separator) {
+export function tableText(state, rows, separator) {
   const { table, columns } = state;
   /** @type {(text: string) => string} */
   const quoted = (text) => (/["\t\n\r,]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -27,7 +27,7 @@ export function asTable(state, rows, separator) {
 }
 
 /**
- * Quote a word for the line of a magic, as a shell would.
+ * Quote a word for the line of a magic, as for a shell.
  * @param {string} word
  */
 function quote(word) {
@@ -35,7 +35,7 @@ function quote(word) {
 }
 
 /**
- * Make a regular expression of RE2 for a whole name; a comma would begin another one.
+ * Write an RE2 pattern for a whole name; commas are escaped, as they separate patterns.
  * @param {string} text
  * @param {boolean} regex
  */
@@ -45,7 +45,7 @@ function wholeName(text, regex) {
 }
 
 /**
- * Write the `%tfprof` line that gives what is shown.
+ * Write the `%tfprof` line that shows what the table shows.
  * @param {ViewState} state
  */
 export function magicLine(state) {
@@ -53,8 +53,8 @@ export function magicLine(state) {
   const options = { ...table.options };
   if (sort) options.order_by = table.column(sort.key)?.column ?? NAME;
   const shown = [...new Set(state.columns.map((column) => column.column))];
-  const asked = table.options.select.split(",");
-  if (asked.some((name) => !shown.includes(name))) {
+  const selected = table.options.select.split(",");
+  if (selected.some((name) => !shown.includes(name))) {
     options.select = shown.join(",") || options.select;
   }
   if (state.perStep) options.step = "-1";

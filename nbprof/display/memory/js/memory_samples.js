@@ -1,4 +1,4 @@
-/** The samples of a run's memory and its marks: what is true at a moment. */
+/** The samples of a run's memory, and the lines, steps and ops that ran. */
 
 /**
  * @typedef {object} Mark
@@ -9,17 +9,18 @@
  * @property {number | null} bytes
  */
 /**
- * What the kernel sends: the columns of samples stand in buffers of their own.
+ * What the kernel sends beside the samples, which are buffers.
  * @typedef {object} Described
- * @property {number} seconds how long the run took
+ * @property {number} seconds the duration of the run
  * @property {number} peak
  * @property {boolean} exact
  * @property {Mark[]} marks in the order of their start
  */
+/** Smallest range of the vertical axis in bytes. */
 const LEAST_RISE = 8 * 2 ** 20;
 
 /**
- * Write an amount as `format_mebibytes` in Python does.
+ * Write a size as `format_mebibytes` in Python does.
  * @param {number} size
  */
 export function mebibytes(size) {
@@ -37,7 +38,7 @@ export function moment(seconds) {
 }
 
 /**
- * Numbers at equal, round distances that cover a stretch with about so many.
+ * Return about `wanted` round numbers at equal distances.
  * @param {number} from
  * @param {number} to
  * @param {number} wanted
@@ -51,7 +52,6 @@ export function ticks(from, to, wanted) {
   return found;
 }
 
-/** Samples and marks, and what is true at a moment. */
 export class Samples {
   /**
    * @param {Described} described
@@ -74,7 +74,7 @@ export class Samples {
 
   /**
    * @param {number} time
-   * @returns {number} the sample that is nearest
+   * @returns {number} the nearest sample
    */
   nearest(time) {
     let [low, high] = [0, this.seconds.length - 1];
@@ -87,7 +87,7 @@ export class Samples {
   }
 
   /**
-   * What ran in the stretch that a sample ends: the last line, and steps and ops that touch it.
+   * Return what ran since the sample before: the last line, and the steps and ops that overlap.
    * @param {number} at
    * @returns {Mark[]}
    */
@@ -106,8 +106,11 @@ export class Samples {
     return line ? [line, ...others] : others;
   }
 
-  /** @param {number} at a sample */
-  tell(at) {
+  /**
+   * @param {number} at a sample
+   * @returns {string} what was held there, and what ran
+   */
+  describe(at) {
     const { seconds, resident, most, gap } = this;
     const rose = at > 0 && most[at] > Math.max(resident[at], resident[at - 1]);
     const inside = rose ? `, up to ${mebibytes(most[at])} since the sample before` : "";

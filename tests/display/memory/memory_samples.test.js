@@ -19,26 +19,26 @@ const samples = new Samples(
   Uint8Array.of(0, 0, 1, 0),
 );
 
-test("a sample says what was held, the most before it, its gap and what ran", () => {
+test("a sample describes what was held, the peak before it, its gap and what ran", () => {
   assert.equal(
-    samples.tell(2),
+    samples.describe(2),
     "200 ms: 110.0 MiB held, up to 300.0 MiB since the sample before, " +
       "no sample was possible before it; line 2, MatMul (MatMul), step 0: f",
   );
-  assert.equal(samples.tell(3), "210 ms: 90.0 MiB held; line 3");
+  assert.equal(samples.describe(3), "210 ms: 90.0 MiB held; line 3");
 });
 
-test("the nearest sample and that of the peak are found", () => {
+test("the nearest sample and the highest one are found", () => {
   assert.deepEqual([-1, 0.004, 0.1, 0.12, 9].map((time) => samples.nearest(time)), [0, 0, 1, 2, 3]);
   assert.equal(samples.highest, 2);
 });
 
-test("ticks are round numbers inside the stretch", () => {
+test("ticks are round numbers within the range", () => {
   assert.deepEqual(ticks(100, 310, 4), [100, 200, 300]);
   assert.deepEqual(ticks(0, 2.3, 5), [0, 0.5, 1, 1.5, 2]);
 });
 
-test("amounts and times are written as Python writes them", () => {
+test("sizes and times are written as Python writes them", () => {
   const written = JSON.parse(readFileSync("memory_numbers.json", "utf-8"));
   for (const [size, text] of written.mebibytes) assert.equal(mebibytes(size), text);
   for (const [seconds, text] of written.seconds) assert.equal(moment(seconds), text);

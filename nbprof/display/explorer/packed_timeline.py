@@ -12,24 +12,25 @@ from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
-    from nbprof.display.explorer.packing import Store
-    from nbprof.display.explorer.run_kinds import Kinds
+    from nbprof.display.explorer.buffer_store import BufferStore
+    from nbprof.display.explorer.run_kinds import RunKinds
 
 CURVE_POINTS = 1200
-"""A curve of memory has so many pieces, each with the most that was live in it."""
+"""Points of the memory curve; each is the most bytes live until the next."""
 MOST_STEPS = 1200
+"""Steps that the timeline marks."""
 BINS = 240
-"""Sums over time are kept for so many parts of it, or fewer."""
-SPARSE = 0.7
-"""With fewer sums than this part of all, it is said of which kind and part of the time each is."""
+"""Largest number of bins: parts of the time for which sums are shipped."""
+SPARSE_BELOW = 0.7
+"""Share of filled sums below which only those are shipped, each with its kind and bin."""
 LEAST_STEPS = 8
-"""With so many steps, parts begin where steps do."""
+"""Number of steps from which on bins begin where steps do."""
 
 Times = npt.NDArray[np.int64]
 
 
 def has_timeline(profile: "Profile | None") -> bool:
-    """Tell whether it is known when each op ran."""
+    """Return whether the start of each op run is known."""
     if profile is None or profile.recording.tfprof or not profile.recording.single_runs:
         return False
     return len(profile.costs) > 0 and bool(profile.costs["start_ns"].any())
@@ -37,13 +38,13 @@ def has_timeline(profile: "Profile | None") -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """The events of a profile, to be packed as a whole or the longest of them."""
+    """The events of a profile, ready to be packed: all of them or the longest."""
 
-    kinds: "Kinds"
+    kinds: "RunKinds"
 
     @property
     def profile(self) -> "Profile":
-        """What it is the timeline of."""
+        """The profile whose events these are."""
         return self.kinds.profile
 
     @cached_property
@@ -54,11 +55,12 @@ class Timeline:
     def _curve(self) -> "Curve | None":
         return memory_curve(self.profile)
 
-    def pack(self, store: "Store", most: int, bins: int) -> dict[str, Any]:
-        """Put the longest `most` events into the store and describe them.
+    def pack(self, store: "BufferStore", most: int, bins: int) -> dict[str, Any]:
+        """Store the `most` longest events and describe them.
 
-        With all of them goes the time that is their own, so that views can be added up for any
-        stretch of time; else sums for `bins` parts of the time, for stretches made of those.
+        If that is all of them, their own time comes along, from which the page adds up views for
+        any stretch of time. Otherwise sums for up to `bins` parts of the time do, for stretches
+        that begin and end with a part.
         """
         events = self.profile.costs
         whole = self.kinds.complete and len(events) <= most
@@ -87,24 +89,24 @@ class Timeline:
         duration = self.profile.costs["duration_ns"].to_numpy()[known]
         return known[np.argpartition(-duration, most)[:most]]
 
-    def pack_bins(self, store: "Store", most: int) -> dict[str, Any]:
-        """Add up the events that began in each part of the time, by kind."""
+    def pack_bins(self, store: "BufferStore", most: int) -> dict[str, Any]:
+        """Store how often and how long each kind ran in each bin, by the start of its runs."""
         edges, runs, ns = self._finest
         joined = np.arange(0, len(edges), -(-len(edges) // most))
         runs, ns = (np.add.reduceat(sums, joined, axis=1) for sums in (runs, ns))
-        there = np.nonzero(runs)
+        filled = np.nonzero(runs)
         packed = {"edges": store.times(edges[joined], ordered=True)}
-        if len(there[0]) < SPARSE * runs.size:
-            packed["kind"] = store.numbers(np.bincount(there[0], minlength=self.kinds.count))
-            packed["part"] = store.numbers(there[1])
-            runs, ns = runs[there], ns[there]
+        if len(filled[0]) < SPARSE_BELOW * runs.size:
+            packed["kind"] = store.numbers(np.bincount(filled[0], minlength=self.kinds.count))
+            packed["part"] = store.numbers(filled[1])
+            runs, ns = runs[filled], ns[filled]
         packed["runs"] = store.numbers(runs.ravel())
         packed["ns"] = store.numbers(ns.ravel().astype(np.int64))
         return packed
 
     @cached_property
     def _finest(self) -> tuple[Times, npt.NDArray[Any], npt.NDArray[Any]]:
-        """Give the parts of the time, and how often and how long each kind ran in each."""
+        """The starts of the finest bins, and per kind and bin the runs and their ns."""
         edges = self._edges(BINS)
         part = np.searchsorted(edges, self._start, side="right") - 1
         key = self.kinds.of_event * len(edges) + part
@@ -114,7 +116,7 @@ class Timeline:
         return edges, runs.reshape(shape), ns.reshape(shape)
 
     def _edges(self, most: int) -> Times:
-        """Part the time where steps begin, if there are enough of them, else evenly."""
+        """Return where bins start: with steps if there are enough of them, otherwise evenly."""
         begin, end = int(self._start.min()), int(self._start.max())
         steps = np.rint(self.profile.steps["start_micros"].to_numpy(np.float64) * 1e3)
         steps = np.unique(steps[(steps > begin) & (steps <= end)].astype(np.int64))
@@ -125,18 +127,18 @@ class Timeline:
         return np.append(begin, steps)
 
     def runs_between(self, begin: float, end: float) -> tuple[Times, Times]:
-        """Count the events of each kind that began in a stretch of µs, and their own ns."""
+        """Return per kind the events that began between two times in µs, and their own ns."""
         first, last = (np.ceil(micros * 1e3) for micros in (begin, end))
-        there = (self._start >= first) & (self._start < last)
-        kind = self.kinds.of_event[there]
-        own = self.profile.costs["self_ns"].to_numpy(np.int64)[there]
+        inside = (self._start >= first) & (self._start < last)
+        kind = self.kinds.of_event[inside]
+        own = self.profile.costs["self_ns"].to_numpy(np.int64)[inside]
         return (
             np.bincount(kind, minlength=self.kinds.count),
             np.bincount(kind, own, self.kinds.count).astype(np.int64),
         )
 
 
-def _steps(profile: "Profile", store: "Store") -> dict[str, Any]:
+def _steps(profile: "Profile", store: "BufferStore") -> dict[str, Any]:
     steps = profile.steps.head(MOST_STEPS)
     return {
         "start": store.numbers(steps["start_micros"].round(1)),
@@ -147,15 +149,15 @@ def _steps(profile: "Profile", store: "Store") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Curve:
-    """The live bytes of the device that held the most, thinned out, and their peak."""
+    """The live bytes of the device that held the most, with fewer points, and their peak."""
 
     device: str
     micros: npt.NDArray[np.float64]
     live_bytes: npt.NDArray[np.float64]
     peak: dict[str, float]
 
-    def pack(self, store: "Store") -> dict[str, Any]:
-        """Put it into the store and describe it."""
+    def pack(self, store: "BufferStore") -> dict[str, Any]:
+        """Store the curve and describe it."""
         return {
             "device": self.device,
             "micros": store.numbers(self.micros),
@@ -165,7 +167,7 @@ class Curve:
 
 
 def memory_curve(profile: "Profile") -> Curve | None:
-    """Give the curve of the device that held the most; None: memory was not recorded."""
+    """Return the curve of the device that held the most; None if memory was not recorded."""
     try:
         curve = profile.memory()
     except NbprofError:

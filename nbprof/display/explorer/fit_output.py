@@ -1,0 +1,183 @@
+"""Fit a report into an output of limited size: the view asked for first, then everything else.
+
+Sizes are those of the page: deflated and in base64.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbprof.display.explorer.buffer_store import BufferStore, to_json
+from nbprof.display.explorer.packed_timeline import Timeline, has_timeline
+from nbprof.display.explorer.packed_view import heaviest, pack_cells, pack_view
+from nbprof.display.explorer.payload import (
+    PackedParts,
+    Payload,
+    make_payload,
+    metrics_of,
+    timeline_of,
+    whole_payload,
+)
+from nbprof.display.explorer.run_kinds import RunKinds, find_kinds
+
+if TYPE_CHECKING:
+    from nbprof.views.report import Report
+    from nbprof.views.view import View
+
+BYTES_PER_ROW = 10
+"""Fewest bytes a row of a view takes: no more rows than this allows are tried."""
+BYTES_PER_EVENT = 3
+"""Fewest bytes an event of the timeline takes."""
+LEAST_ROWS = 20
+"""Drop a view if fewer than these of its rows fit."""
+LEAST_EVENTS = 200
+"""Drop the timeline, or the kinds of op runs, if fewer than these events fit."""
+BIN_COUNTS = (96, 48, 24, 16, 12, 8)
+"""Numbers of bins to try for a timeline that cannot have all events."""
+KINDS_SHARE = 0.25
+"""Largest share of the room for the kinds of op runs."""
+FIRST_SHARE = 0.5
+"""Largest share of the room left for the view that was asked for, if it has siblings."""
+CELLS_SHARE = 0.2
+"""Largest share of the room that the views leave for the source of the cells."""
+BINS_SHARE = 0.5
+"""Largest share of the timeline's room for its bins."""
+RETRY_FACTOR = 0.85
+"""Share of what would fit by rule of three to try next: fewer rows deflate less well."""
+SPARE = 64
+"""Bytes kept free: sizes of parts do not add up exactly when all is deflated together."""
+
+
+def payload_within(report: "Report", room: int) -> Payload | None:
+    """Pack as much of a report as fits; None if not even the view asked for does."""
+    if _may_fit_whole(report, room):
+        payload = whole_payload(report, panels=())
+        if len(payload.page_data) <= room:
+            return payload
+    fitting = Fitting(report, room - SPARE)
+    kinds = fitting.fit_kinds() if report.siblings else None
+    fitting.fit_views([report.view], FIRST_SHARE if report.siblings else 1.0, kinds)
+    fitting.fit_views(report.siblings, 1.0, kinds)
+    if report.view.name not in fitting.packed_views:
+        return None
+    fitting.fit_cells()
+    timeline = timeline_of(kinds)
+    if timeline and len(fitting.packed_views) > 1:
+        fitting.fit_timeline(timeline)
+    return fitting.payload()
+
+
+def _may_fit_whole(report: "Report", room: int) -> bool:
+    """Return whether packing everything is worth a try."""
+    rows = sum(len(view.frame) for view in report.views)
+    events = 0 if report.profile is None else len(report.profile.costs)
+    return not report.lacks_siblings and rows * BYTES_PER_ROW + events * BYTES_PER_EVENT <= room
+
+
+class Fitting:
+    """An output that is being filled."""
+
+    def __init__(self, report: "Report", room: int) -> None:
+        self.report = report
+        self.room = room
+        self.store = BufferStore()
+        self.parts = PackedParts()
+        self.packed_views: dict[str, dict[str, Any]] = {}
+
+    def left(self) -> int:
+        """Return the bytes left, reserving what it may take to say what was left out."""
+        longest = [*(view.name for view in self.report.views), "the other views", "the timeline"]
+        ending = make_payload(self.report, self.parts, self.store, left_out=longest).ending()
+        return self.room - self.store.page_size(ending)
+
+    def attempt(
+        self, room: float, pack: Callable[[BufferStore], dict[str, Any]]
+    ) -> tuple[dict[str, Any] | None, int]:
+        """Pack something if it fits; return its description, None if not, and its size."""
+        grown = self.store.copy()
+        described = pack(grown)
+        size = grown.page_size(to_json(described)) - self.store.page_size()
+        if size > room:
+            return None, size
+        self.store.adopt(grown)
+        return described, size
+
+    def fit_kinds(self) -> RunKinds | None:
+        """Pack the kinds of op runs; if there are too many, those of the longest runs."""
+        room = KINDS_SHARE * self.room
+        kinds = find_kinds(self.report.profile, metrics_of(self.report.view))
+        while kinds is not None:
+            self.parts.kinds, size = self.attempt(room, kinds.pack)
+            if self.parts.kinds is not None:
+                return kinds
+            runs = int(np.count_nonzero(kinds.of_event >= 0))
+            most = int(RETRY_FACTOR * min(runs, kinds.count) * room / size)
+            kinds = kinds.of_longest(most) if most >= LEAST_EVENTS else None
+        return None
+
+    def fit_views(self, views: "Sequence[View]", share: float, kinds: RunKinds | None) -> None:
+        """Pack views into a share of what is left; small ones first, as they leave room."""
+        waiting = sorted(views, key=lambda view: len(view.frame))
+        for done, view in enumerate(waiting):
+            packed = self.fit_view(view, self.left() * share / (len(waiting) - done), kinds)
+            if packed is not None:
+                self.packed_views[view.name] = packed
+                self.parts.views = list(self.packed_views.values())
+
+    def fit_view(self, view: "View", room: float, kinds: RunKinds | None) -> dict[str, Any] | None:
+        """Pack as many of the heaviest rows as fit; None if too few do."""
+        count = min(len(view.frame), int(room / BYTES_PER_ROW))
+        while count >= min(LEAST_ROWS, len(view.frame)):
+            rows = heaviest(view, count)
+            packed, size = self.attempt(room, partial(pack_view, view, rows=rows, kinds=kinds))
+            if packed is not None:
+                return packed
+            count = min(count - 1, int(RETRY_FACTOR * count * room / size))
+        return None
+
+    def fit_cells(self) -> None:
+        """Pack the source of the cells if it is short; the code view shows its lines anyway."""
+        profile = self.report.profile
+        if profile is not None and len(profile.cells):
+            room = CELLS_SHARE * self.left()
+            self.parts.cells, _ = self.attempt(room, partial(pack_cells, profile))
+
+    def fit_timeline(self, timeline: Timeline) -> None:
+        """Pack the timeline: all events, or else the longest with sums of parts of the time."""
+        room = self.left()
+        count = len(timeline.profile.costs)
+        most = min(count, room // BYTES_PER_EVENT)
+        bins = 0 if most == count else _bins_within(timeline, BINS_SHARE * room)
+        while most >= min(LEAST_EVENTS, count):
+            pack = partial(timeline.pack, most=most, bins=bins)
+            self.parts.timeline, size = self.attempt(room, pack)
+            if self.parts.timeline is not None:
+                return
+            bins = bins or _bins_within(timeline, BINS_SHARE * room)
+            most = min(most - 1, int(RETRY_FACTOR * most * room / size))
+
+    def payload(self) -> Payload:
+        """Return what was packed, and say what was not."""
+        report = self.report
+        left_out = [view.name for view in report.views if view.name not in self.packed_views]
+        if report.lacks_siblings:
+            left_out = ["the other views"]
+        if self.parts.timeline is None and has_timeline(report.profile):
+            left_out.append("the timeline")
+        order = [view.name for view in report.views if view.name in self.packed_views]
+        self.parts.views = [self.packed_views[name] for name in order]
+        return make_payload(report, self.parts, self.store, left_out=left_out)
+
+
+def _bins_within(timeline: Timeline, room: float) -> int:
+    """Return the largest number of bins that fits; 0 if none does or sums would be wrong."""
+    if not timeline.kinds.complete:
+        return 0
+    for bins in BIN_COUNTS:
+        store = BufferStore()
+        timeline.pack_bins(store, bins)
+        if store.page_size() <= room:
+            return bins
+    return 0

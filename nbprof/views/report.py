@@ -1,0 +1,99 @@
+"""A report: the view that was asked for, and the views an explorer offers beside it."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from nbprof import views
+from nbprof.columns import COLUMNS
+from nbprof.errors import NbprofError
+from nbprof.options import ViewOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbprof._profile import Profile
+    from nbprof.views.view import View
+
+MOST_EVENTS = 3_000_000
+"""Op runs above which a notebook output has no siblings: making them would take too long."""
+SHARED_OPTIONS = ("order_by", "select", "step", "frames", "account_type_regexes")
+"""Options that siblings take over from the view that was asked for."""
+NOT_IN_PAGES = ("tensor_value",)
+"""Columns that the page of a whole profile leaves out."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Report:
+    """A view with its siblings; everything that displays a view receives one."""
+
+    view: "View"
+    """The view that was asked for."""
+    siblings: "tuple[View, ...]" = ()
+    """The other views of the same profile, in the order of `VIEWS`."""
+
+    @property
+    def profile(self) -> "Profile | None":
+        """The profile whose op runs and cells are shown; None for a printed report."""
+        return self.view.profile
+
+    @property
+    def headline(self) -> str:
+        """What was profiled, in one line."""
+        return self.view.headline
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not recorded, or not as one would expect."""
+        return self.view.notes
+
+    @property
+    def views(self) -> "tuple[View, ...]":
+        """All views, in the order of `VIEWS`."""
+        places = {name: place for place, name in enumerate(views.VIEWS)}
+        return tuple(sorted((self.view, *self.siblings), key=lambda view: places[view.name]))
+
+    @property
+    def lacks_siblings(self) -> bool:
+        """Whether the profile has other views that are not in the report."""
+        return self.profile is not None and not self.siblings
+
+
+def report_of(view: "View") -> Report:
+    """Return a view with all its siblings."""
+    return Report(view=view, siblings=tuple(_siblings(view)))
+
+
+def output_report(view: "View") -> Report:
+    """Return a view with its siblings for a notebook output, which must not take long."""
+    if view.profile is not None and len(view.profile.costs) > MOST_EVENTS:
+        return Report(view=view)
+    return report_of(view)
+
+
+def whole_report(profile: "Profile") -> Report:
+    """Return all views of a profile with all their columns."""
+    brought = {name for column in COLUMNS.values() for name in column.brings}
+    columns = tuple(name for name in COLUMNS if name not in {*NOT_IN_PAGES, *brought})
+    return report_of(profile.view("op", ViewOptions(select=columns)))
+
+
+def per_step(view: "View") -> "View":
+    """Return the same view averaged over steps."""
+    if view.profile is None:
+        return view
+    options = replace(view.options, step=-1, output=ViewOptions().output)
+    return view.profile.view(view.name, options)
+
+
+def _siblings(view: "View") -> "Iterator[View]":
+    if view.profile is None:
+        return
+    shared = {name: getattr(view.options, name) for name in SHARED_OPTIONS}
+    options = replace(ViewOptions(), **shared)
+    for name in views.VIEWS:
+        if name == view.name:
+            continue
+        try:
+            yield view.profile.view(name, options)
+        except NbprofError:
+            continue  # such as the code view of a trace without lines
