@@ -1,4 +1,4 @@
-"""Lanes: which threads and streams a timeline has, in which order, and what they are called."""
+"""The lanes of a timeline: which threads and streams, in which order, under which names."""
 
 import re
 from collections import Counter
@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 NUMBER = re.compile(r"/-?\d{6,}$")
-"""What TensorFlow puts behind the names of its threads."""
+"""The number that TensorFlow appends to the names of its threads."""
 PLACE = re.compile(r"^.*/(?:device:|host:|task:\d+/(?=\w))|^/")
+"""The part of a device's name that says which job and task it is in."""
 CELL = "the cell's thread"
+"""The name of the lane that ran the cell itself."""
 
 
 def order(profile: "Profile", busy: "npt.NDArray[np.float64]", most: int) -> list[int]:
-    """Choose the threads that did the most, and put those of a device together.
+    """Return the `most` busiest threads, grouped by device.
 
     The cell's device comes first, and on it the cell's own thread.
     """
@@ -28,17 +30,17 @@ def order(profile: "Profile", busy: "npt.NDArray[np.float64]", most: int) -> lis
     own = _is_cell(profile)
     chosen = sorted(ran[:most])
     devices = _devices(profile)
-    of_cell = {device for device, is_cell in zip(devices, own, strict=True) if is_cell}
+    cell_devices = {device for device, is_cell in zip(devices, own, strict=True) if is_cell}
     first = {device: row for row, device in reversed([*enumerate(devices)])}
 
     def place(row: int) -> tuple[bool, int, bool]:
-        return devices[row] not in of_cell, first[devices[row]], not own[row]
+        return devices[row] not in cell_devices, first[devices[row]], not own[row]
 
     return sorted(chosen, key=place)
 
 
 def names(profile: "Profile", threads: list[int]) -> list[str]:
-    """Name lanes as short as they can be told apart: by thread, device and host."""
+    """Return the shortest names that tell lanes apart: by thread, device and host."""
     table, own, devices = profile.threads, _is_cell(profile), _devices(profile)
     shown = [
         CELL if own[row] else PLACE.sub("", NUMBER.sub("", table["name"].iloc[row]))
@@ -57,7 +59,7 @@ def names(profile: "Profile", threads: list[int]) -> list[str]:
 
 
 def _numbered(texts: list[str]) -> "Iterable[str]":
-    """Tell equal names apart by numbers."""
+    """Number equal names."""
     times, seen = Counter(texts), Counter[str]()
     for text in texts:
         seen[text] += 1
@@ -65,7 +67,7 @@ def _numbered(texts: list[str]) -> "Iterable[str]":
 
 
 def _devices(profile: "Profile") -> list[str]:
-    """Name the device of each thread; of many hosts, with the host."""
+    """Return the device of each thread, with its host if there are several."""
     devices: list[str] = profile.threads["device"].tolist()
     if len(profile.machines) < 2:
         return devices
@@ -74,7 +76,7 @@ def _devices(profile: "Profile") -> list[str]:
 
 
 def _is_cell(profile: "Profile") -> list[bool]:
-    """Tell which thread ran the cell; tfprof's inputs do not say."""
+    """Return whether each thread ran the cell; tfprof's inputs do not say."""
     table = profile.threads
     own: list[bool] = table["is_cell"].tolist() if "is_cell" in table else [False] * len(table)
     return own

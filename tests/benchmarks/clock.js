@@ -1,4 +1,4 @@
-// The clock of explorer.py, put into the page before anything else runs.
+// The clock of explorer.py, installed in the page before anything else runs.
 (() => {
   const PATIENCE = 300000;
   const drawn = new Set();
@@ -12,21 +12,21 @@
   let end = Promise.resolve(0);
 
   const after = (frame) => {
-    // A message is taken when the frame has been painted.
+    // A message is delivered after the frame has been painted.
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = frame;
     port2.postMessage(null);
   };
 
   window.clock = {
-    /** Wait for a row in a cell: in one of the elements, or without a selector on a canvas. */
+    /** Wait for a row in a cell: in one of the elements or, without a selector, on a canvas. */
     start(cell, elements, row, event) {
       drawn.clear();
       if (event) {
         const note = () => (began = performance.now());
         addEventListener(event, note, { capture: true, once: true });
       }
-      const there = () => {
+      const isShown = () => {
         if (!elements) return drawn.has(row);
         const root = document.querySelectorAll(".jp-Notebook .jp-Cell")[cell];
         return [...root.querySelectorAll(elements)].some((one) => one.textContent.trim() === row);
@@ -34,8 +34,8 @@
       const last = performance.now() + PATIENCE;
       end = new Promise((resolve, reject) => {
         const look = () => {
-          if (there()) after(() => resolve(performance.now()));
-          else if (performance.now() > last) reject(new Error(`${row} has not come`));
+          if (isShown()) after(() => resolve(performance.now()));
+          else if (performance.now() > last) reject(new Error(`${row} did not appear`));
           else requestAnimationFrame(look);
         };
         requestAnimationFrame(look);
@@ -43,7 +43,7 @@
     },
     /** Milliseconds since the event. */
     passed: async () => (await end) - began,
-    /** The time of day, as the kernel has it. */
+    /** Milliseconds since 1970, comparable with the kernel's clock. */
     seen: async () => performance.timeOrigin + (await end),
   };
 })();

@@ -1,8 +1,8 @@
-"""The explorer, itables and ipydatagrid with the same frame in a real JupyterLab, in one browser.
+"""The explorer, itables and ipydatagrid with the same frame in a real JupyterLab.
 
-The clock is in the page. It begins when the kernel has come to the end of the cell, or with the
-event that a click or a text makes, and ends after the first frame in which the expected row stands
-in its place: an element of the table or, of ipydatagrid, a text drawn on its canvas.
+The clock runs in the page. It starts when the kernel reaches the end of the cell, or with the event
+of a click or a text, and stops after the first frame that shows the expected row: as an element of
+the table or, for ipydatagrid, as text drawn on its canvas.
 """
 
 import json
@@ -33,10 +33,10 @@ print(json.dumps(expected(frame)))
 """
 ENDED = "\nimport time; print(time.time())"
 NODES = 90_825
-"""With the scopes around them and the root these are 100,000 rows."""
+"""Nodes that, with their scopes and the root, make 100,000 rows."""
 WANTED = "op_42424"
 INDEX, NAMES, WIDTH = 64, 240, 90
-"""Pixels of ipydatagrid's index, of its column of names, and of each other column."""
+"""Widths of ipydatagrid's columns in pixels: index, names, others."""
 PAINTED, AGAIN = "painted", "painted again"
 SORTED, SEARCHED = "sorted", "searched"
 
@@ -67,9 +67,9 @@ def view_of_100_000_rows():
 
 
 def expected(frame):
-    """Say which row stands first at first, after sorting by bytes, and after searching.
+    """Return the first row of each table: at first, after sorting by bytes, after a search.
 
-    The explorer is a tree and begins with the heaviest: its row is the first below the root.
+    In the explorer, a tree with the heaviest rows first, that is the first row below the root.
     """
     below = frame[frame["parent"] == 0]
     tree = [below.iloc[0], below.sort_values("total_bytes").iloc[-1]]
@@ -83,20 +83,20 @@ def expected(frame):
 
 
 class Table:
-    """One way to show a frame, and how it is sorted and searched."""
+    """One way to show a frame, to sort it and to search it."""
 
     kind, again, end = "flat", None, "pass"
     sorting, searching = "click", "input"
-    """The events that begin it."""
+    """The events that start the clock."""
     first = found = None
-    """The elements where the first row's name stands, and after a search; None: it is drawn."""
+    """Selectors of the first row's name, before and after a search; None if it is drawn."""
 
     def __init__(self, app, place):
         self.app, self.page, self.place = app, app.page, place
 
     @classmethod
     def cells(cls):
-        """Give its cells: the table, the table once more, the end of it."""
+        """Return its cells: show the table, show it again, close it."""
         return [f"{cls.show}{ENDED}", f"{cls.again or 'pass'}{ENDED}", cls.end]
 
     @property
@@ -104,7 +104,7 @@ class Table:
         return self.app.cell(self.place)
 
     def figures(self, rows):
-        """Show it, sort, search and take it away; give the milliseconds of each."""
+        """Show, sort, search and close the table; return the milliseconds of each."""
         first, by_bytes, found = rows[self.kind]
         taken = {PAINTED: self.painted(first, self.place)}
         if self.again:
@@ -117,7 +117,7 @@ class Table:
         return taken
 
     def painted(self, row, place):
-        """Give the milliseconds from the end of the cell until its table is painted."""
+        """Return the milliseconds from the end of the cell until its table is painted."""
         self.page.evaluate("asked => clock.start(...asked)", [place, self.first, row, None])
         self.app.run(place)
         seen = self.page.evaluate("clock.seen()")
@@ -125,7 +125,7 @@ class Table:
         return seen - 1000 * float(printed.inner_text())
 
     def timed(self, row, elements, event, action):
-        """Give the milliseconds from an event until the row is there."""
+        """Return the milliseconds from an event until the row is shown."""
         self.page.evaluate("asked => clock.start(...asked)", [self.place, elements, row, event])
         action()
         return self.page.evaluate("clock.passed()")
@@ -157,7 +157,7 @@ class Itables(Table):
 
 
 class Ipydatagrid(Table):
-    """Its menus sort and filter: the clock begins with the click that says so."""
+    """Sorts and filters by menus: the clock starts with the click on the item."""
 
     name = "ipydatagrid"
     show = (
@@ -168,7 +168,7 @@ class Ipydatagrid(Table):
     sorting = searching = "mouseup"
 
     def timed(self, row, elements, event, action):
-        """Open the menu of a column before the clock begins."""
+        """Open the menu of a column before the clock starts."""
         column = "total_bytes" if action == self.sort else "name"
         self.open_menu(list(self.app.columns).index(column))
         if action == self.search:
@@ -179,7 +179,7 @@ class Ipydatagrid(Table):
         return super().timed(row, elements, event, action)
 
     def open_menu(self, place):
-        """Click where the menu of a column is: at the right end of its heading."""
+        """Click on the menu of a column, at the right end of its heading."""
         canvas = self.output.locator("canvas").first
         canvas.evaluate("canvas => canvas.scrollIntoView({block: 'center'})")
         box = canvas.bounding_box()
@@ -197,7 +197,7 @@ WAYS = (Nbprof, Itables, Ipydatagrid)
 
 
 def measure(asked):
-    """Show the tables in turn, so many rounds and one before that is not counted."""
+    """Show the tables in turn, after one round that is not counted."""
     sys.path.append(str(TOP / "tests"))
     from support.apps import Lab
     from support.lab import browser, server, write_notebook
@@ -223,7 +223,7 @@ def measure(asked):
 def _chromium(browser):
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
-        sys.exit("This part needs a Chromium on the PATH.")
+        sys.exit("This benchmark needs Chromium on the PATH; install it first.")
     return browser(path)
 
 

@@ -78,7 +78,7 @@ def test_memory_that_was_not_recorded_is_never_shown_as_zero():
     assert ">n/a<" in unknown.op(select="bytes")._repr_mimebundle_()["text/html"]
 
 
-def test_the_header_says_what_was_profiled_and_what_it_cost():
+def test_the_headline_names_what_was_profiled_and_the_overhead():
     headline, note, *_ = SMALL.op().text.splitlines()
 
     assert headline == (
@@ -88,7 +88,7 @@ def test_the_header_says_what_was_profiled_and_what_it_cost():
     assert note == "note: one thing was not recorded"
 
 
-def test_html_and_text_show_the_same_rows_in_the_same_order():
+def test_html_shows_the_rows_in_the_order_of_the_frame():
     view = SMALL.scope()
     page = Page(html.report(view))
 
@@ -96,7 +96,7 @@ def test_html_and_text_show_the_same_rows_in_the_same_order():
     assert shown == [name.rpartition("/")[2] for name in view.frame["name"]]
 
 
-def test_the_tree_folds_without_a_script():
+def test_the_tree_folds_without_scripts():
     page = Page(html.report(SMALL.scope()))
 
     assert page.tags.count("details") == page.ends.count("details") == 4
@@ -122,7 +122,7 @@ def test_names_and_notes_cannot_break_out_of_the_html(view):
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; &quot;quoted&quot;" in output
 
 
-def test_a_long_table_says_how_many_rows_it_left_out():
+def test_a_long_table_counts_the_rows_it_left_out():
     many = profile(*(node(f"n{i}", f"Op{i}", micros=1) for i in range(MAX_ROWS + 7)))
 
     report = html.report(many.op(max_depth=1000))
@@ -131,7 +131,7 @@ def test_a_long_table_says_how_many_rows_it_left_out():
     assert "and 7 more rows" in report
 
 
-def test_a_very_long_report_is_cut_where_it_is_displayed_but_not_in_its_text():
+def test_a_very_long_report_is_cut_in_the_display_but_not_in_its_text():
     many = profile(*(node(f"n{i}", micros=1) for i in range(TEXT_ROWS + 7))).scope()
 
     shown = many._repr_mimebundle_()["text/plain"]
@@ -141,7 +141,7 @@ def test_a_very_long_report_is_cut_where_it_is_displayed_but_not_in_its_text():
     assert many.text.splitlines()[-1].startswith("  n")
 
 
-def test_printing_a_view_gives_its_text():
+def test_printing_a_view_prints_its_text():
     view = SMALL.op()
 
     assert str(view) == repr(view) == view.text == view._repr_mimebundle_()["text/plain"]

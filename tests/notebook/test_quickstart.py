@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Where a copy of the examples is, whose results no other run of the demo overwrites."""
+    """A copy of the examples, whose results no other run of the demo overwrites."""
     place = tmp_path_factory.mktemp("demo")
     shutil.copytree(TOP / "examples", place / "examples")
     return place
@@ -30,17 +30,16 @@ def demo(place):
     )
 
 
-def test_the_demo_runs_to_its_end_and_prints_the_tables(demo):
+def test_the_demo_runs_and_prints_tables(demo):
     assert demo.returncode == 0, demo.stdout + demo.stderr
     assert demo.stdout.count("Profile:\nnode name | ") >= 5
     assert "Conv2D" in demo.stdout
 
 
-def test_the_demo_prints_what_every_cell_shows(demo):
-    told = re.split(r"^\[\d+/\d+\] .*s$", demo.stdout, flags=re.MULTILINE)[1:]
-    first, second, *rest = told
+def test_the_demo_prints_what_each_cell_shows(demo):
+    imports, data, *rest = re.split(r"^\[\d+/\d+\] .*s$", demo.stdout, flags=re.MULTILINE)[1:]
 
-    assert not first.strip() + second.strip()  # imports, and data
+    assert not imports.strip() + data.strip()
     assert all(text.strip() for text in rest)
     assert "high: retracing" in demo.stdout
     assert "a figure: in the notebook and on the page" in demo.stdout
@@ -49,13 +48,13 @@ def test_the_demo_prints_what_every_cell_shows(demo):
     assert "needs a notebook" not in demo.stdout
 
 
-def test_the_demo_says_where_its_results_are_and_what_comes_next(demo):
+def test_the_demo_names_its_results_and_the_next_step(demo):
     assert "build/demo/quickstart.ipynb" in demo.stdout
     assert "build/demo/quickstart.html" in demo.stdout
     assert "make lab" in demo.stdout
 
 
-def test_the_executed_notebook_and_the_page_hold_the_reports(demo, place):
+def test_the_executed_notebook_and_the_page_contain_the_reports(demo, place):
     notebook = nbformat.read(place / "build" / "demo" / "quickstart.ipynb", as_version=4)
     page = (place / "build" / "demo" / "quickstart.html").read_text(encoding="utf-8")
 
@@ -65,7 +64,7 @@ def test_the_executed_notebook_and_the_page_hold_the_reports(demo, place):
     assert "cdn" not in page.partition("<body")[0].lower()
 
 
-def test_the_executed_notebook_has_a_plot_and_advice(demo, place):
+def test_the_executed_notebook_contains_a_plot_and_advice(demo, place):
     notebook = nbformat.read(place / "build" / "demo" / "quickstart.ipynb", as_version=4)
 
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
@@ -74,7 +73,7 @@ def test_the_executed_notebook_has_a_plot_and_advice(demo, place):
     assert any("high: retracing" in text and "largest_eigenvalue" in text for text in texts)
 
 
-def test_the_executed_notebook_has_both_faces_and_the_page_a_table_for_the_widget(demo, place):
+def test_the_widget_is_in_the_notebook_and_its_table_on_the_page(demo, place):
     notebook = nbformat.read(place / "build" / "demo" / "quickstart.ipynb", as_version=4)
     page = (place / "build" / "demo" / "quickstart.html").read_text(encoding="utf-8")
 
@@ -88,7 +87,7 @@ def test_the_executed_notebook_has_both_faces_and_the_page_a_table_for_the_widge
     assert "make lab opens the notebook" in demo.stdout
 
 
-def test_the_notebook_in_the_repository_carries_no_outputs():
+def test_the_notebook_is_committed_without_outputs():
     notebook = nbformat.read(TOP / "examples" / "notebooks" / "quickstart.ipynb", as_version=4)
 
     assert not any(cell.get("outputs") for cell in notebook.cells)

@@ -1,36 +1,48 @@
-"""JupyterLab and Notebook 7 as a person uses them: a notebook, its cells, the explorers in it."""
+"""JupyterLab and Notebook 7 as a user sees them: a notebook, its cells and its explorers."""
 
 import json
 import re
+import time
 import urllib.request
 
 SIZE = {"width": 1200, "height": 1000}
+PATIENCE = 30
+"""Seconds that a condition has to come true."""
+
+
+def until(page, condition):
+    """Check a condition after every frame of a page until it holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true"
+        page.evaluate("new Promise(requestAnimationFrame)")
 
 
 class App:
-    """A notebook in one of Jupyter's front ends; both have the same commands and cells."""
+    """A notebook in one of Jupyter's front ends, which have the same commands and cells."""
 
     file: str
     """The notebook that is run in it."""
-    place: str
+    url: str
+    """The path of a notebook's page."""
 
     def __init__(self, browser, address):
         self.browser, self.address = browser, address
         self.page = browser.new_page(viewport=SIZE)
 
     def open(self, notebook):
-        """Open a notebook and wait until its cells are there."""
-        self.page.goto(f"{self.address}/{self.place.format(notebook)}")
+        """Open a notebook and wait for its cells."""
+        self.page.goto(f"{self.address}/{self.url.format(notebook)}")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
         self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
 
     def run_all(self):
-        """Run all cells; their outputs are still to come."""
+        """Start to run all cells."""
         self.wait_for_kernel()
         self.command("notebook:run-all-cells")
 
     def wait_for_kernel(self):
-        """Wait until cells can be run."""
+        """Wait until the kernel is idle."""
         self.page.wait_for_function(
             "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
             " === 'idle'",
@@ -38,12 +50,12 @@ class App:
         )
 
     def run(self, place):
-        """Run one cell to its end."""
+        """Run one cell and wait for its end."""
         self.go_to(place)
         self.command("notebook:run-cell")
 
     def write(self, place, source):
-        """Write another text into a cell."""
+        """Replace the source of a cell."""
         self.page.evaluate(
             "([place, source]) => window.jupyterapp.shell.currentWidget.content.widgets[place]"
             ".model.sharedModel.setSource(source)",
@@ -51,7 +63,7 @@ class App:
         )
 
     def held(self):
-        """Give the bytes that the page holds, after a collection: its objects and its buffers."""
+        """Return the bytes of the page's objects and buffers after a garbage collection."""
         cdp = self.page.context.new_cdp_session(self.page)
         cdp.send("HeapProfiler.collectGarbage")
         usage = cdp.send("Runtime.getHeapUsage")
@@ -59,7 +71,7 @@ class App:
         return usage["usedSize"] + usage["backingStorageSize"]
 
     def clear(self, place):
-        """Take away what stands below a cell."""
+        """Clear the outputs of a cell."""
         self.go_to(place)
         self.command("notebook:clear-cell-output")
 
@@ -71,7 +83,7 @@ class App:
         )
 
     def command(self, name, **arguments):
-        """Do what a menu would, and wait until it is done."""
+        """Run a command of the application and wait for its end."""
         self.page.evaluate(
             "([name, arguments]) => window.jupyterapp.commands.execute(name, arguments)",
             [name, arguments],
@@ -90,7 +102,7 @@ class App:
         return Explorer(self.cell(cell).locator(".nbx"))
 
     def reopen_without_kernel(self, notebook):
-        """Close everything and open a notebook where no kernel can be started."""
+        """Open a notebook in a new page that cannot start kernels."""
         self.close()
         self.page = self.browser.new_page(viewport=SIZE)
         self.page.route("**/api/sessions*", _start_nothing)
@@ -103,7 +115,7 @@ class App:
             self._ask(f"sessions/{session['id']}", "DELETE")
 
     def connected_kernels(self):
-        """List the kernels with a page; one that a closed page had asked for may yet start."""
+        """List the kernels with a page; one that a closed page requested may still start."""
         return [kernel for kernel in self._ask("kernels") if kernel["connections"]]
 
     def _ask(self, what, method="GET"):
@@ -113,28 +125,28 @@ class App:
 
 
 def _start_nothing(route):
-    """Leave the wish for a kernel unanswered, which no dialog tells of."""
+    """Leave requests for a kernel unanswered: a refusal would open a dialog."""
     if route.request.method != "POST":
         route.continue_()
 
 
 class Lab(App):
     file = "lab.ipynb"
-    place = "lab/tree/{}?reset"
+    url = "lab/tree/{}?reset"
 
     def open(self, notebook):
-        """Open it with nothing beside it."""
+        """Open a notebook without the left sidebar."""
         super().open(notebook)
         self.command("application:toggle-left-area")
 
 
 class Notebook(App):
     file = "notebook.ipynb"
-    place = "notebooks/{}"
+    url = "notebooks/{}"
 
 
 class Explorer:
-    """What a person sees and does in one explorer."""
+    """What a user sees and does in one explorer."""
 
     def __init__(self, root):
         self.root = root
@@ -142,7 +154,7 @@ class Explorer:
 
     @property
     def names(self):
-        """The names in sight, from the top."""
+        """The names in sight, from top to bottom."""
         return self.root.evaluate(
             "root => [...root.querySelectorAll('.nbx-body .nbx-row:not([hidden])')]"
             ".sort((a, b) => a.dataset.place - b.dataset.place)"
@@ -151,7 +163,7 @@ class Explorer:
 
     @property
     def count(self):
-        """How many rows there are, also out of sight."""
+        """The number of rows, including those out of sight."""
         return int(self.root.locator(".nbx-grid").get_attribute("aria-rowcount")) - 1
 
     @property
@@ -171,12 +183,12 @@ class Explorer:
         return self.root.get_by_role("columnheader", name=name)
 
     def search(self, text, found):
-        """Search, and wait until the table says what was found."""
+        """Search, and wait until the status contains `found`."""
         self.root.get_by_role("searchbox").fill(text)
         self.root.locator(".nbx-status[role=status]", has_text=found).first.wait_for()
 
     def choose_time(self, first, last):
-        """Drag over a stretch of the timeline, in shares of its width."""
+        """Choose a stretch of time, given in shares of the timeline's width."""
         canvas = self.root.get_by_role("application", name="timeline of")
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()

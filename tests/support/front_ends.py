@@ -1,6 +1,6 @@
-"""Two real places where cells run: an IPython shell in this process, and an ipykernel via nbclient.
+"""Two front ends that run cells: an IPython shell in this process, and an ipykernel via nbclient.
 
-Both give an Outcome, so that one test can ask the same question of both.
+Both return an Outcome, so that a test can run in both.
 """
 
 import re
@@ -21,20 +21,20 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass
 class Outcome:
-    """What a cell did, as its user would see it."""
+    """What a user sees of a cell's run."""
 
     values: list[str] = field(default_factory=list)
-    """The texts that became `Out[n]`, mostly one."""
+    """The texts of `Out[n]`, usually one."""
     shown: list[str] = field(default_factory=list)
-    """What was displayed, in order; reports among it."""
+    """What was displayed, reports included, in order."""
     printed: str = ""
     error: str | None = None
-    """The exception's name."""
+    """The name of the exception."""
     traceback: str = ""
 
     @property
     def of_nbprof(self) -> list[str]:
-        """The lines of the traceback that are nbprof's; its checkout may be called so, too."""
+        """The lines of the traceback from nbprof itself, whose checkout may be called so, too."""
         lines = (self.traceback + self.printed).splitlines()
         return [line for line in lines if "nbprof" in line and "site-packages" not in line]
 
@@ -53,14 +53,14 @@ class Outcome:
 
 
 class Shell:
-    """IPython's own shell, in this process."""
+    """IPython's shell in this process."""
 
     name = "shell"
 
     def __init__(self):
         InteractiveShell.clear_instance()
         self.shell = InteractiveShell.instance(colors="nocolor")
-        # As at a terminal, also where the tests run in the background with interrupts ignored.
+        # Tests in the background may ignore interrupts; a terminal does not.
         self._interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def run(self, cell: str) -> Outcome:
@@ -82,7 +82,7 @@ class Shell:
 
 @contextmanager
 def shell_with_nbprof(first_cell):
-    """Open a shell for one test; give what runs a cell in it."""
+    """Open a shell for one test; yield the function that runs a cell in it."""
     shell = Shell()
     shell.run("%load_ext nbprof")
     shell.run(first_cell)
@@ -92,7 +92,7 @@ def shell_with_nbprof(first_cell):
 
 
 class Kernel:
-    """A real ipykernel, driven by nbclient as a notebook would be."""
+    """A real ipykernel, driven by nbclient like a notebook."""
 
     name = "kernel"
 
@@ -121,7 +121,7 @@ class Kernel:
                 outcome.shown.append(output.data["text/plain"])
             else:
                 outcome.values.append(output.data["text/plain"])
-        # A usage error is a line on stderr, with an error reply that has no error output.
+        # A usage error is a line on stderr; its error reply has no error output.
         if outcome.error is None and "UsageError:" in outcome.printed:
             outcome.error, outcome.traceback = "UsageError", outcome.printed
         return outcome

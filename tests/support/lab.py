@@ -1,4 +1,4 @@
-"""A real Jupyter server, with JupyterLab and Notebook 7, and a real Chromium looking at it."""
+"""A real Jupyter server with JupyterLab and Notebook 7, and a real Chromium."""
 
 import os
 import socket
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nbformat
@@ -27,13 +27,13 @@ def write_notebook(path: Path, *cells: str) -> None:
 
 @contextmanager
 def server(folder: Path):
-    """Serve `folder` with settings of its own; give the address."""
+    """Serve `folder` with settings of its own; yield the address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     private = folder / ".jupyter"
-    kinds = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-    environment = {**os.environ, **{kind: str(private / kind) for kind in kinds}}
+    variables = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    environment = {**os.environ, **{name: str(private / name) for name in variables}}
     environment["JUPYTERLAB_SETTINGS_DIR"] = _quiet_settings(private)
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
@@ -53,7 +53,7 @@ def server(folder: Path):
 
 
 def _end(process: subprocess.Popen) -> None:
-    """End a server, also one that does not: JupyterLab may wait for itself for good."""
+    """End a server, by force if it does not end itself: JupyterLab may wait forever."""
     process.terminate()
     try:
         process.wait(timeout=30)
@@ -63,7 +63,7 @@ def _end(process: subprocess.Popen) -> None:
 
 
 def _quiet_settings(private: Path) -> str:
-    """Ask for no news, which would stand before what is looked at."""
+    """Turn off news, whose dialog would cover the notebook."""
     settings = private / "settings"
     file = settings / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
     file.parent.mkdir(parents=True)
@@ -72,15 +72,17 @@ def _quiet_settings(private: Path) -> str:
 
 
 def _wait_for(address: str, process: subprocess.Popen) -> None:
-    until = time.monotonic() + 300
-    while time.monotonic() < until and process.poll() is None:
+    """Wait until the server answers; raise if it ends or takes too long."""
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline and process.poll() is None:
         try:
             urllib.request.urlopen(address, timeout=5).close()
         except OSError:
-            time.sleep(0.2)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.2)
         else:
             return
-    raise RuntimeError("JupyterLab did not start")
+    raise RuntimeError("JupyterLab did not start; server.log in its folder says why")
 
 
 @contextmanager

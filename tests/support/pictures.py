@@ -1,7 +1,7 @@
-"""Pictures that the browser tests take: all are kept in build/pictures, some are in the docs.
+"""Screenshots that the browser tests take: all go to build/pictures, some are in the docs.
 
-A picture of the docs knows the words of the controls and headings that it shows. When a run sees
-other words the picture is stale, and its test says so; `--update-golden` puts the new one there.
+A picture in the docs stores the words of the controls and headings it shows. If a run sees other
+words, the picture is stale and its test fails; `--update-golden` replaces the picture.
 """
 
 import io
@@ -18,16 +18,16 @@ IN_DOCS = (
     *("explorer-tree.png", "explorer-flame.png", "explorer-timeline.png", "explorer-python.png"),
 )
 COLOURS = 256
-"""So many are enough for a table, and the file is a third as large."""
+"""Enough for a table, in a file a third as large."""
 WORDS = """root => [...root.querySelectorAll('.nbx button, .nbx [role=columnheader]')]
-  .filter(one => one.checkVisibility() && !one.closest('.nbx-crumbs'))
-  .map(one => one.textContent)"""
+  .filter(e => e.checkVisibility() && !e.closest('.nbx-crumbs'))
+  .map(e => e.textContent)"""
 
 
 def take(page, shown, name, update=False):
-    """Photograph elements that stand below each other; in the docs they must look the same."""
+    """Take a picture of adjacent elements; one in the docs must show the same words."""
     image = Image.open(io.BytesIO(page.screenshot(clip=_around(shown)))).convert("RGB")
-    words = [word for one in shown for word in one.evaluate(WORDS)]
+    words = [word for element in shown for word in element.evaluate(WORDS)]
     about = PngInfo()
     about.add_text("words", json.dumps(words))
     TAKEN.mkdir(parents=True, exist_ok=True)
@@ -35,16 +35,15 @@ def take(page, shown, name, update=False):
         image.quantize(COLOURS).save(folder / name, optimize=True, pnginfo=about)
     if name in IN_DOCS:
         assert words_of(SHOWN / name) == words, (
-            f"docs/images/{name} is stale: make test ARGS="
-            "'-k jupyter --update-golden' takes it anew"
+            f"docs/images/{name} is stale; make test ARGS='-k jupyter --update-golden' replaces it"
         )
 
 
 def _around(shown):
-    """Give the rectangle around elements, brought into sight."""
-    for one in reversed(shown):
-        one.scroll_into_view_if_needed()
-    boxes = [one.bounding_box() for one in shown]
+    """Scroll elements into sight and return the rectangle around them."""
+    for element in reversed(shown):
+        element.scroll_into_view_if_needed()
+    boxes = [element.bounding_box() for element in shown]
     x, y = (min(box[side] for box in boxes) for side in "xy")
     return {
         **{"x": x, "y": y},
@@ -54,6 +53,6 @@ def _around(shown):
 
 
 def words_of(picture):
-    """List the words of the controls that a picture shows."""
+    """Read the words that are stored in a picture."""
     with Image.open(picture) as image:
         return json.loads(image.text.get("words", "null"))

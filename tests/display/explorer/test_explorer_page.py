@@ -1,4 +1,4 @@
-"""The explorer in a real Chromium: a file opened from disk, without any network."""
+"""The explorer in a real Chromium: a page opened from disk, without a network."""
 
 import csv
 import os
@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
+from support.apps import until
 from support.by_hand import node, profile
 from support.pictures import TAKEN
 
@@ -32,7 +34,7 @@ HOSTILE = profile(
     notes=("<b>bold</b></script><script>window.bad = 1</script>",),
 )
 AXE = os.environ.get("NBPROF_AXE")
-"""Where axe-core's axe.min.js is, if it is there."""
+"""The path of axe-core's axe.min.js, if it is installed."""
 
 
 MISPLACED = """() => {
@@ -43,7 +45,7 @@ MISPLACED = """() => {
     .filter(e => box(e).left < 0 || box(e).right > wide + 1 || e.scrollWidth > e.clientWidth + 1 &&
       e.matches('.nbx-bar button, .nbx-tip, .nbx-panel'));
   const controls = all(':is(.nbx-bar, .nbx-panel) :is(button, input, select)');
-  // Neighbours in a group have one border.
+  // Neighbours in a group share a border.
   const common = (a, b, low, high) => Math.min(a[high], b[high]) - Math.max(a[low], b[low]) > 2.5;
   const over = controls.filter((one, at) => controls.slice(0, at).some(other => {
     const [a, b] = [box(one), box(other)];
@@ -66,7 +68,7 @@ def file(tmp_path_factory):
 
 
 class Explorer:
-    """What a person sees and does on a page with one explorer."""
+    """What a user sees and does on a page with one explorer."""
 
     def __init__(self, page):
         self.page = page
@@ -92,10 +94,6 @@ class Explorer:
         for name in names:
             self.page.keyboard.press(name)
 
-    def followed(self):
-        """Wait until what follows the table has been drawn: some time after its next frame."""
-        self.page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))")
-
     def active(self):
         return self.page.evaluate(
             "document.getElementById(document.querySelector('.nbx-grid')"
@@ -112,10 +110,18 @@ def opened(chrome, file):
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.on("request", lambda request: page.problems.append(request.url))
     page.goto(file.as_uri())
-    page.locator(".nbx").wait_for()
+    wait_for_drawings(page)
     yield Explorer(page)
-    assert [one for one in page.problems if not one.startswith(("file:", "blob:"))] == []
+    assert [text for text in page.problems if not text.startswith(("file:", "blob:"))] == []
     context.close()
+
+
+def wait_for_drawings(page):
+    """Wait until the timeline and the flame are drawn; their legends come last."""
+    page.locator(".nbx").wait_for()
+    page.wait_for_function(
+        "[...document.querySelectorAll('.nbx-flame .nbx-legend')].every(e => e.childElementCount)"
+    )
 
 
 def test_the_plain_table_becomes_the_explorer(opened):
@@ -158,10 +164,10 @@ def test_a_heading_sorts_inside_each_level_by_mouse_and_keyboard(opened):
     )
 
 
-def test_searching_keeps_what_is_above(opened):
+def test_a_search_keeps_the_rows_above_a_match(opened):
     opened.keys("/")
     opened.page.keyboard.type("op77")
-    opened.page.wait_for_function(  # between two keys it may have looked for less
+    opened.page.wait_for_function(
         "document.querySelector('.nbx-status').textContent.startsWith('11 of')"
     )
     assert opened.status == "11 of 939 rows match"
@@ -187,7 +193,7 @@ def test_rows_below_a_threshold_can_be_hidden(opened):
     assert opened.names == ["_TFProfRoot", "head", "MatMul", "many", "dense"]
 
 
-def test_the_views_switch_without_a_kernel_and_keep_their_state(opened):
+def test_views_can_be_switched_and_keep_their_state(opened):
     opened.page.locator("input[type=search]").fill("bias")
     opened.page.wait_for_function("document.querySelector('.nbx-status').textContent[0] === '1'")
     opened.button("op").click()
@@ -214,7 +220,7 @@ def test_a_taller_view_is_drawn_in_full_at_once(opened):
     assert at_once == later > 15
 
 
-def test_columns_are_chosen_and_made_wider(opened):
+def test_columns_can_be_chosen_and_widened(opened):
     opened.button("Columns").click()
     opened.page.get_by_label("op types").uncheck()
     assert opened.page.get_by_role("columnheader", name="op types").count() == 0
@@ -231,7 +237,7 @@ def test_columns_are_chosen_and_made_wider(opened):
     assert heading.bounding_box()["width"] == pytest.approx(before + 40, abs=2)
 
 
-def test_selected_rows_are_copied_and_shown_rows_saved(opened):
+def test_selected_rows_can_be_copied_and_listed_rows_saved(opened):
     opened.keys("ArrowDown", "Space", "Shift+ArrowDown", "Control+c")
     opened.page.wait_for_function(
         "document.querySelector('.nbx-status').textContent.includes('copied')"
@@ -265,22 +271,17 @@ def test_the_flame_and_the_table_select_in_each_other(opened):
     box = canvas.bounding_box()
     opened.page.mouse.click(box["x"] + 40, box["y"] + 50)
 
-    opened.followed()
+    crumbs = opened.page.locator(".nbx-crumbs button")
+    expect(crumbs).to_have_text(["_TFProfRoot", "head", "MatMul"])
     assert opened.active().strip().startswith("MatMul")
-    assert opened.page.locator(".nbx-crumbs button").all_inner_texts() == [
-        "_TFProfRoot",
-        "head",
-        "MatMul",
-    ]
     opened.keys("Control+Home", "z")
-    opened.followed()
-    assert opened.page.locator(".nbx-crumbs button").count() == 0
+    expect(crumbs).to_have_count(0)
     opened.page.mouse.move(box["x"] + 40, box["y"] + 30)
-    assert "head: 2.00sec" in opened.page.locator(".nbx-tip").nth(1).inner_text()
+    expect(opened.page.locator(".nbx-tip").nth(1)).to_contain_text("head: 2.00sec")
 
 
 def drag(opened, begin, end):
-    """Choose a stretch of time, in pixels of the timeline."""
+    """Choose a stretch of time, given in pixels of the timeline."""
     box = opened.page.locator("canvas").first.bounding_box()
     opened.page.mouse.move(box["x"] + begin, box["y"] + 25)
     opened.page.mouse.down()
@@ -288,7 +289,7 @@ def drag(opened, begin, end):
     opened.page.mouse.up()
 
 
-def test_a_stretch_of_time_restricts_every_view_and_can_be_taken_back(opened):
+def test_a_stretch_of_time_restricts_every_view_and_can_be_cleared(opened):
     views = ("op", "scope", "graph", "code", "layer")
 
     def tables():
@@ -301,7 +302,7 @@ def test_a_stretch_of_time_restricts_every_view_and_can_be_taken_back(opened):
     before = tables()
     drag(opened, 600, 1100)
     within = tables()
-    said = opened.page.locator(".nbx-flame").first.inner_text()
+    status = opened.page.locator(".nbx-flame").first.inner_text()
     opened.button("scope").click()
     opened.page.get_by_label("Search names").fill("dense/MatMul")
     opened.page.wait_for_function(
@@ -312,12 +313,12 @@ def test_a_stretch_of_time_restricts_every_view_and_can_be_taken_back(opened):
     opened.button("Whole time").click()
 
     assert searched == "0 of 939 rows match, 1 more at other times"
-    assert "the table shows what began from" in said
+    assert "the table shows what began from" in status
     assert {name for name in views if within[name] != before[name]} == set(views)
     assert tables() == before
 
 
-def test_the_timeline_zooms_and_moves_by_keys_and_wheel(opened):
+def test_keys_and_wheel_zoom_and_move_the_timeline(opened):
     canvas = opened.page.locator("canvas").first
     canvas.focus()
     before = canvas.screenshot()
@@ -332,40 +333,38 @@ def test_the_timeline_zooms_and_moves_by_keys_and_wheel(opened):
     box = canvas.bounding_box()
     opened.page.mouse.move(box["x"] + 300, box["y"] + 30)
     opened.page.mouse.wheel(0, -100)
-    opened.page.wait_for_timeout(100)
-    assert canvas.screenshot() != before
+    until(opened.page, lambda: canvas.screenshot() != before)
     opened.page.keyboard.press("r")
     assert opened.button("Whole time").is_visible()
     opened.page.keyboard.press("Escape")
     assert not opened.button("Whole time").is_visible()
 
 
-def test_keys_lead_to_an_op_run_in_the_timeline_and_select_it(opened):
+def test_keys_move_between_op_runs_in_the_timeline_and_select_one(opened):
     canvas = opened.page.locator("canvas").first
     canvas.focus()
     plain = canvas.screenshot()
     opened.page.keyboard.press("ArrowRight")
-    told = opened.page.locator(".nbx-tip").first
-    assert told.inner_text().startswith("dense/MatMul (MatMul): ")
-    assert told.get_attribute("aria-live") == "polite"
+    tip = opened.page.locator(".nbx-tip").first
+    assert tip.inner_text().startswith("dense/MatMul (MatMul): ")
+    assert tip.get_attribute("aria-live") == "polite"
     marked = canvas.screenshot()
     assert marked != plain
     for _ in range(3):
         opened.page.keyboard.press("ArrowRight")
-    assert told.inner_text().startswith("dense/BiasAdd (BiasAdd): ")
+    assert tip.inner_text().startswith("dense/BiasAdd (BiasAdd): ")
     opened.page.keyboard.press("Enter")
 
-    opened.followed()
     assert opened.active().strip() == "BiasAdd"
     assert opened.status.endswith("1 selected")
-    assert canvas.screenshot() != marked  # what is not selected is pale
+    until(opened.page, lambda: canvas.screenshot() != marked)  # others turn pale
     opened.page.keyboard.press("Escape")
-    assert told.inner_text().startswith("drag to choose")
+    assert tip.inner_text().startswith("drag to choose")
 
 
-def test_keys_lead_through_the_flame_zoom_and_come_back(opened):
+def test_keys_move_between_blocks_of_the_flame_and_zoom(opened):
     opened.page.locator("canvas").nth(1).focus()
-    told = opened.page.locator(".nbx-tip").nth(1)
+    tip = opened.page.locator(".nbx-tip").nth(1)
     for key, name in [
         ("ArrowDown", "_TFProfRoot"),
         ("ArrowDown", "head"),
@@ -375,19 +374,18 @@ def test_keys_lead_through_the_flame_zoom_and_come_back(opened):
         ("ArrowUp", "head"),
     ]:
         opened.page.keyboard.press(key)
-        assert told.inner_text().startswith(f"{name}: "), key
+        assert tip.inner_text().startswith(f"{name}: "), key
 
     opened.page.keyboard.press("Enter")
-    opened.followed()
     crumbs = opened.page.locator(".nbx-crumbs button")
-    assert crumbs.all_inner_texts() == ["_TFProfRoot", "head"]
+    expect(crumbs).to_have_text(["_TFProfRoot", "head"])
     assert opened.active().strip("▾▸ ") == "head"
     opened.page.keyboard.press("Escape")
-    assert crumbs.count() == 0
-    assert told.inner_text().startswith("head: ")
+    expect(crumbs).to_have_count(0)
+    assert tip.inner_text().startswith("head: ")
 
 
-def test_blocks_are_coloured_by_what_they_do_and_the_legend_says_what(opened):
+def test_blocks_can_be_coloured_in_several_ways_with_a_legend(opened):
     timeline, flame = (opened.page.locator(".nbx-flame").nth(place) for place in (0, 1))
     timeline.locator(".nbx-legend", has_text="matrix work").wait_for()
     assert "matrix work" in flame.locator(".nbx-legend").inner_text()
@@ -400,7 +398,7 @@ def test_blocks_are_coloured_by_what_they_do_and_the_legend_says_what(opened):
     assert "CPU:0" in timeline.locator(".nbx-legend").inner_text()
 
 
-def test_a_line_of_the_source_selects_what_it_ran(opened):
+def test_clicking_a_line_of_source_selects_its_rows(opened):
     opened.button("Source").click()
     lines = opened.page.locator(".nbx-source tbody tr").all_inner_texts()
     assert [line.split()[:3] for line in lines] == [
@@ -412,14 +410,12 @@ def test_a_line_of_the_source_selects_what_it_ran(opened):
 
     opened.page.locator(".nbx-source button", has_text="line 4").click()
 
-    opened.followed()
     assert opened.status.endswith("1 selected")
     assert opened.active().strip("▾▸ ").startswith("In [3]:4:<module>")
-    current = opened.page.locator(".nbx-source [aria-current=true]")
-    assert current.count() == 1
+    expect(opened.page.locator(".nbx-source [aria-current=true]")).to_have_count(1)
 
 
-def test_only_the_rows_in_sight_are_elements(opened):
+def test_only_rows_in_sight_have_elements(opened):
     opened.keys("Control+Home", "*")
 
     assert opened.grid.get_attribute("aria-rowcount") == "940"
@@ -428,8 +424,8 @@ def test_only_the_rows_in_sight_are_elements(opened):
     opened.page.wait_for_function("document.querySelector('[data-place=\"405\"]') !== null")
 
 
-def test_the_page_is_the_same_height_before_and_after_for_a_report(chrome, tmp_path):
-    """A report that becomes an explorer must not push the notebook around much."""
+def test_an_explorer_is_about_as_tall_as_the_plain_table_it_replaces(chrome, tmp_path):
+    """A report that becomes an explorer must not move the rest of the notebook much."""
     html = SMALL.scope()._repr_mimebundle_()["text/html"]
     (tmp_path / "report.html").write_text(f"<!DOCTYPE html><body>{html}", encoding="utf-8")
     heights = []
@@ -442,7 +438,7 @@ def test_the_page_is_the_same_height_before_and_after_for_a_report(chrome, tmp_p
     assert abs(heights[0] - heights[1]) < 60
 
 
-def test_a_page_without_scripts_shows_table_and_tree(chrome, file):
+def test_without_scripts_a_page_shows_a_table_and_a_tree(chrome, file):
     page = chrome.new_context(java_script_enabled=False, offline=True).new_page()
     page.goto(file.as_uri())
 
@@ -454,7 +450,7 @@ def test_a_page_without_scripts_shows_table_and_tree(chrome, file):
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["explorer", "plain"])
-def test_a_file_of_a_whole_profile_needs_no_network_either(chrome, tmp_path, scripts):
+def test_the_page_of_a_whole_profile_needs_no_network(chrome, tmp_path, scripts):
     SMALL.to_html(tmp_path / "profile.html")
     page = chrome.new_context(java_script_enabled=scripts, offline=True).new_page()
     page.goto((tmp_path / "profile.html").as_uri())
@@ -470,17 +466,17 @@ def test_a_file_of_a_whole_profile_needs_no_network_either(chrome, tmp_path, scr
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        ('"strings":[', '"strings":null,"other":['),
-        ('),"', '),"AAAA'),
-        ("DecompressionStream(", "DecompressionStreamOfTomorrow("),
+        (r'^(load\("[\w-]+",")', r"\1AAAA"),
+        (r'^(load\("[\w-]+","[^"]+",")', r"\1AAAA"),
+        (r"DecompressionStream\(", "DecompressionStreamOfTomorrow("),
     ],
-    ids=["data", "packed script", "old browser"],
+    ids=["broken data", "broken script", "old browser"],
 )
-def test_a_broken_script_leaves_the_plain_table_standing(chrome, file, tmp_path, right, wrong):
-    text = file.read_text(encoding="utf-8")
-    assert text.count(right) == 1
+def test_if_the_script_fails_the_plain_table_stays(chrome, file, tmp_path, right, wrong):
+    text, replaced = re.subn(right, wrong, file.read_text(encoding="utf-8"), flags=re.M)
+    assert replaced == 1
     cut = tmp_path / "broken.html"
-    cut.write_text(text.replace(right, wrong), encoding="utf-8")
+    cut.write_text(text, encoding="utf-8")
     page = chrome.new_page()
     with page.expect_event("pageerror"):
         page.goto(cut.as_uri())
@@ -488,22 +484,22 @@ def test_a_broken_script_leaves_the_plain_table_standing(chrome, file, tmp_path,
     assert "2.00sec" in page.locator("tr", has_text="head").first.inner_text()
 
 
-def test_several_outputs_of_a_page_each_have_their_own_data_also_the_same_twice(chrome, tmp_path):
-    one, other = (SMALL.view(name)._repr_mimebundle_()["text/html"] for name in ("op", "scope"))
-    text = f"<!DOCTYPE html><body>{one}{other}{one}"
+def test_a_page_can_hold_several_outputs_and_one_of_them_twice(chrome, tmp_path):
+    op, scope = (SMALL.view(name)._repr_mimebundle_()["text/html"] for name in ("op", "scope"))
+    text = f"<!DOCTYPE html><body>{op}{scope}{op}"
     (tmp_path / "several.html").write_text(text, encoding="utf-8")
     page = chrome.new_context(offline=True).new_page()
     page.goto((tmp_path / "several.html").as_uri())
     page.locator(".nbx").nth(2).wait_for()
 
-    labels = page.locator(".nbx-grid").evaluate_all("all => all.map(one => one.ariaLabel)")
+    labels = page.locator(".nbx-grid").evaluate_all("all => all.map(grid => grid.ariaLabel)")
     assert labels == ["op view", "scope view", "op view"]
     assert page.locator("[data-nbprof=explorer]").count() == 3
     page.wait_for_function("!document.querySelector('[data-nbprof-for]')")
 
 
 @pytest.mark.parametrize("view", ["op", "scope"])
-def test_names_are_only_ever_text(chrome, tmp_path, view):
+def test_names_are_never_parsed_as_markup(chrome, tmp_path, view):
     HOSTILE.view(view).to_html(tmp_path / "hostile.html")
     page = chrome.new_page()
     problems = []
@@ -521,7 +517,7 @@ def test_names_are_only_ever_text(chrome, tmp_path, view):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1200])
-def test_everything_has_a_name_and_a_role(chrome, file, scheme, width):
+def test_all_controls_are_accessible(chrome, file, scheme, width):
     page = chrome.new_context(
         color_scheme=scheme, viewport={"width": width, "height": 800}
     ).new_page()
@@ -534,7 +530,7 @@ def test_everything_has_a_name_and_a_role(chrome, file, scheme, width):
         if AXE:
             page.add_script_tag(path=AXE)
             found = page.evaluate("axe.run(document).then(result => result.violations)")
-            assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+            assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
     unnamed = page.evaluate(
         "[...document.querySelectorAll('button, input, select, canvas, [role=grid]')].filter("
         "e => !(e.textContent || e.ariaLabel || e.closest('label'))).length"
@@ -547,7 +543,7 @@ def test_everything_has_a_name_and_a_role(chrome, file, scheme, width):
     [(640, 2, 1, "light"), (640, 2, 1, "dark"), (1280, 1, 2, "light"), (400, 1, 1, "dark")],
     ids=["zoomed", "zoomed dark", "zoomed by style", "narrow dark"],
 )
-def test_a_small_or_enlarged_page_has_everything_in_its_place(
+def test_nothing_overlaps_or_overflows_on_a_small_or_zoomed_page(
     chrome, file, width, pixels, zoom, scheme
 ):
     context = chrome.new_context(
@@ -559,7 +555,7 @@ def test_a_small_or_enlarged_page_has_everything_in_its_place(
     )
     page = context.new_page()
     page.goto(file.as_uri())
-    page.locator(".nbx").wait_for()
+    wait_for_drawings(page)
     page.evaluate("zoom => { document.body.style.zoom = zoom }", zoom)
     explorer = Explorer(page)
 
@@ -571,13 +567,13 @@ def test_a_small_or_enlarged_page_has_everything_in_its_place(
     explorer.button("More").click()
     canvas = page.locator("canvas").first
     sharp = "canvas => canvas.width / canvas.getBoundingClientRect().width"
-    assert canvas.evaluate(sharp) == pytest.approx(pixels, rel=0.02)
+    until(page, lambda: canvas.evaluate(sharp) == pytest.approx(pixels, rel=0.02))
     box = canvas.bounding_box()
     headings = page.get_by_role("columnheader").all_inner_texts()
     drag(explorer, box["width"] / 4, box["width"] / 2)
-    told = page.locator(".nbx-flame .nbx-status").first.inner_text()
-    # All op runs began within 923 us, one took seconds: nothing began in the middle.
-    assert re.match(r"the table shows what began from \d+\.\d+ms to ", told), told
+    status = page.locator(".nbx-flame .nbx-status").first.inner_text()
+    # All op runs began within 923 µs, and one took seconds: nothing began in the middle.
+    assert re.match(r"the table shows what began from \d+\.\d+ms to ", status), status
     assert explorer.status.startswith("0 of 939 rows")
     assert page.get_by_role("columnheader").all_inner_texts() == headings
     page.get_by_text("there is nothing to draw").wait_for()
