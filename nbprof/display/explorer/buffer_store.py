@@ -58,15 +58,15 @@ class BufferStore:
             self._deflated_bytes += len(self._deflater.compress(buffer))
         self._deflated_buffers = len(self.buffers)
         rest = self._deflater.copy()
-        ending = sum(len(rest.compress(one)) for one in more) + len(rest.flush())
+        ending = sum(len(rest.compress(data)) for data in more) + len(rest.flush())
         return base64_size(self._deflated_bytes + ending)
 
     def numbers(self, values: npt.ArrayLike) -> Packed:
         """Store a column of numbers."""
-        given = np.asarray(values)
-        if given.dtype.kind in "iu":
-            return self._whole(given, 1)
-        column = given.astype(np.float64, copy=False)
+        raw = np.asarray(values)
+        if raw.dtype.kind in "iu":
+            return self._whole(raw, 1)
+        column = raw.astype(np.float64, copy=False)
         known = ~np.isnan(column)
         for divisor in (1, PER_MICROSECOND):
             with np.errstate(over="ignore", invalid="ignore"):

@@ -87,7 +87,7 @@ class Fitting:
         self.packed_views: dict[str, dict[str, Any]] = {}
 
     def left(self) -> int:
-        """Return the bytes left, reserving what it may take to say what was left out."""
+        """Return the bytes left after reserving some for the note on what was left out."""
         longest = [*(view.name for view in self.report.views), "the other views", "the timeline"]
         ending = make_payload(self.report, self.parts, self.store, left_out=longest).ending()
         return self.room - self.store.page_size(ending)
@@ -159,7 +159,7 @@ class Fitting:
             most = min(most - 1, int(RETRY_FACTOR * most * room / size))
 
     def payload(self) -> Payload:
-        """Return what was packed, and say what was not."""
+        """Return what was packed, with a note on what was not."""
         report = self.report
         left_out = [view.name for view in report.views if view.name not in self.packed_views]
         if report.lacks_siblings:

@@ -1,4 +1,4 @@
-"""What one explorer is given: a description as JSON, and the buffers it points into."""
+"""What one explorer receives: a description as JSON, and the buffers it points into."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 MOST_ROWS = 200_000
-"""Rows of a view that an explorer can hold; a browser would stand still over a million."""
+"""Rows of a view that an explorer can hold; a million would freeze a browser."""
 MOST_KINDS = 200_000
 """Kinds of op runs that an explorer can hold; beyond that, those of the longest runs."""
 MOST_TIMED = 200_000

@@ -148,7 +148,7 @@ def _weight(metric: Metric, first: Events) -> tuple[str, npt.NDArray[Any]]:
 
 
 def _events_with(profile: "Profile", metrics: Collection[str]) -> Events:
-    """Return the events, with what their shapes tell only if these metrics need it."""
+    """Return the events; with columns that depend on shapes only if these metrics need them."""
     wanted = {name for name in summed_columns() if name in metrics}
     return profile.costs if wanted <= set(profile.costs.columns) else profile.events
 

@@ -75,12 +75,12 @@ const byTypesOfRows = {
     const codes = table.name === "op" ? table.nameCodes : table.column("op_types")?.values;
     if (!codes) return null;
     /** @type {(row: number) => number} */
-    const of = (row) => {
+    const familyOfRow = (row) => {
       const found = new Set(table.strings[codes[row]].split("|").map(familyOf));
       found.delete(FAMILY_CATEGORIES.length - 1);
       return found.size === 1 ? [...found][0] : FAMILY_CATEGORIES.length - 1;
     };
-    return { colour: (row) => FAMILY_CATEGORIES[of(row)].colour, legend: FAMILY_CATEGORIES };
+    return { colour: (row) => FAMILY_CATEGORIES[familyOfRow(row)].colour, legend: FAMILY_CATEGORIES };
   },
 };
 

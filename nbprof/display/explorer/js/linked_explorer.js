@@ -258,7 +258,7 @@ export class Explorer {
 
   /**
    * @param {string} text
-   * @param {string} done what to say then
+   * @param {string} done the status to show then
    */
   async copy(text, done) {
     await copyText(text, this.element, this.table.grid);

@@ -142,7 +142,7 @@ export class Toolbar {
   }
 
   /**
-   * Say how many rows there are, match and are selected.
+   * Show how many rows there are, match and are selected.
    * @param {ViewState} state
    */
   showStatus(state) {
