@@ -3,12 +3,25 @@
 /** @typedef {HTMLScriptElement & {pageData?: Uint8Array}} ExplorerScript */
 
 /**
- * @param {string} text base64
+ * @param {string} text
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+function fromBase64(text) {
+  const array = /** @type {{fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}} */ (Uint8Array);
+  if (array.fromBase64) return array.fromBase64(text);
+  // Uint8Array.from with a function takes seconds for some megabytes.
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+/**
+ * @param {string} text deflated, in base64
  * @returns {Promise<ArrayBuffer>}
  */
 function inflate(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const inflated = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Response(inflated).arrayBuffer();
 }
 
