@@ -41,14 +41,20 @@ class Mark:
     """When it ended, in seconds; NaN if unknown."""
     bytes: float = math.nan
     """The most an op held, from TensorFlow's trace; NaN for other kinds."""
+    op_type: str = ""
 
     @property
     def label(self) -> str:
         """The mark in words: `line 3`, `step 0: train`, `MatMul (MatMul)`."""
         if self.number is None:
-            return self.name
+            return f"{self.name} ({self.op_type})"
         numbered = f"{self.kind} {self.number}"
         return f"{numbered}: {self.name}" if self.name else numbered
+
+    @property
+    def short(self) -> str:
+        """The mark where the label does not fit: `3`, `0`, `MatMul`."""
+        return self.name if self.number is None else str(self.number)
 
 
 @dataclass(frozen=True, eq=False)

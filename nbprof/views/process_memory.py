@@ -67,7 +67,7 @@ def _marks(profile: "Profile") -> Iterator[Mark]:
     for name, kind, start, end, held in zip(
         nodes["name"], nodes["op_type"], starts, ends, events["peak_bytes"], strict=True
     ):
-        yield Mark(start, OP, name=f"{name} ({kind})", end=end, bytes=held)
+        yield Mark(start, OP, name=name, op_type=kind, end=end, bytes=held)
 
 
 def _largest(profile: "Profile") -> "npt.NDArray[np.intp]":

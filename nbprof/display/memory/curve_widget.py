@@ -80,7 +80,7 @@ def _description(mark: "Mark") -> dict[str, Any]:
     return {
         "kind": mark.kind,
         "label": mark.label,
-        "number": mark.number,
+        "short": mark.short,
         "start": mark.seconds,
         "end": None if math.isnan(mark.end) else mark.end,
         "bytes": None if math.isnan(mark.bytes) else mark.bytes,

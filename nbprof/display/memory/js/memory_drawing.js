@@ -90,17 +90,16 @@ function drawLines(curve, pen, ink) {
   if (!curve.shown.has("line")) return;
   pen.fillStyle = ink;
   let free = -1;
-  for (const { kind, label, start } of curve.samples.described.marks) {
+  for (const { kind, short, start } of curve.samples.described.marks) {
     const x = curve.x(start);
     if (kind !== "line" || x < LEFT_ROOM - 1 || x > curve.canvas.width) continue;
     pen.globalAlpha = 0.3;
     pen.fillRect(x, TOP_ROOM, 1, TALL);
     if (x < free) continue;
-    const text = label.replace("line ", "");
     pen.globalAlpha = 0.7;
-    const wide = pen.measureText(text).width;
+    const wide = pen.measureText(short).width;
     const right = x + 3 + wide <= LEFT_ROOM + curve.wide;
-    pen.fillText(text, right ? x + 3 : x - wide - 3, TOP_ROOM + TALL - 7);
+    pen.fillText(short, right ? x + 3 : x - wide - 3, TOP_ROOM + TALL - 7);
     free = x + wide + 8;
   }
   pen.globalAlpha = 1;
@@ -163,7 +162,7 @@ function drawBands(curve, pen, ink) {
       pen.fillStyle = kind === "op" ? ORANGE : "rgba(128,128,128,.35)";
       pen.fillRect(x, top, kind === "op" ? wide : Math.max(wide - 1, 1), BAND - 4);
       const start = Math.max(x, LEFT_ROOM) + 3;
-      const text = fittingLabel(pen, mark.label, end - start);
+      const text = fittingLabel(pen, mark, end - start);
       if (!text || start < lettered) continue;
       pen.fillStyle = kind === "op" ? "#222" : ink;
       pen.fillText(text, start, top + BAND / 2 - 1.5);
@@ -174,12 +173,11 @@ function drawBands(curve, pen, ink) {
 
 /**
  * @param {CanvasRenderingContext2D} pen
- * @param {string} label
+ * @param {Mark} mark
  * @param {number} room
- * @returns {string} the label, its first part, or nothing
+ * @returns {string} the longest of its texts that fits, or nothing
  */
-function fittingLabel(pen, label, room) {
-  const short = label.replace(/^step (\d+).*/, "$1").replace(/ \(.*/, "");
+function fittingLabel(pen, { label, short }, room) {
   return [label, short].find((text) => pen.measureText(text).width < room) ?? "";
 }
 

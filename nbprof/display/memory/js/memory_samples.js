@@ -4,6 +4,7 @@
  * @typedef {object} Mark
  * @property {string} kind line, step or op
  * @property {string} label
+ * @property {string} short what to write where the label does not fit
  * @property {number} start in seconds
  * @property {number | null} end
  * @property {number | null} bytes
