@@ -17,6 +17,7 @@ import nbprof.views
 from nbprof.columns import COLUMNS
 from nbprof.display import html
 from nbprof.display.explorer.payload import whole_payload
+from nbprof.errors import NbprofError
 from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.view_kinds import VIEWS
 from nbprof.views.report import report_of
@@ -149,6 +150,13 @@ def test_a_new_column_survives_the_own_file(column, cell, tmp_path):
     loaded = nbprof.load(tmp_path / "x.nbprof")
 
     assert loaded.op(select="cache_misses").text == cell.op(select="cache_misses").text
+
+
+def test_a_file_whose_new_column_holds_text_is_refused(column, cell, tmp_path):
+    cell.with_values(events=cell.events.assign(cache_misses="many")).save(tmp_path / "x.nbprof")
+
+    with pytest.raises(NbprofError, match=r"events\.cache_misses should hold numbers"):
+        nbprof.load(tmp_path / "x.nbprof")
 
 
 def test_a_new_column_is_in_the_generated_docs(column):

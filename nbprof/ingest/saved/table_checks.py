@@ -9,7 +9,6 @@ from nbprof.arrays import NONE
 from nbprof.ingest.saved.stored_tables import StoredColumn, StoredTable
 from nbprof.ingest.saved.table_schema import (
     COUNTS,
-    KINDS,
     NUMBERS,
     POINTERS,
     TEXT,
@@ -17,6 +16,7 @@ from nbprof.ingest.saved.table_schema import (
     TRUTH,
     WHOLE,
     Pointer,
+    kinds_of,
     missing_column,
 )
 from nbprof.ingest.saved.zip_members import DamageError
@@ -30,7 +30,7 @@ def check_values(tables: dict[str, StoredTable]) -> None:
     A view would fail on them, or show another row.
     """
     for name, table in tables.items():
-        for column, kind in KINDS[name].items():
+        for column, kind in kinds_of(name).items():
             stored = table.columns.get(column)
             if stored is not None and table.rows and not HOLDS[kind](stored):
                 raise DamageError(f"{name}.{column} should hold {kind}")

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from nbprof.columns import summed_columns
+
 
 class Pointer(NamedTuple):
     """What the numbers in a column refer to: rows of a table, counted from 0."""
@@ -78,6 +80,13 @@ KINDS = {
     for table, held in _HELD.items()
 }
 """What all other columns hold, by table and column."""
+
+
+def kinds_of(table: str) -> dict[str, str]:
+    """Return what the columns of a table hold, including declared ones that files may lack."""
+    declared = dict.fromkeys(summed_columns(), NUMBERS) if table == "events" else {}
+    return declared | KINDS[table]
+
 
 _SOMETIMES = {
     "nodes": {"data_format", "float_ops", "has_stack", "trainable", "types"},
