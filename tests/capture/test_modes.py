@@ -225,6 +225,7 @@ def test_a_call_whose_executor_outlives_the_cell_keeps_its_function_and_lines():
         cut = still_leaving(capture.trace, "products")
         if cut is not None:
             break
+    assert cut is not None
 
     profile = ingest.read(replace(capture, trace=cut))
 

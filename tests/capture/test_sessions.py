@@ -94,10 +94,9 @@ RATE, STEPS, BATCH = 0.1, 6, 32
 SHAPES = [(64, 128), (128,), (128, 10), (10,)]
 
 BY_CONSTRUCTION = {"_Arg", "_Retval", "Identity"}
-"""What may differ between the two: what hands values in and out. v1 feeds two placeholders and
-reads its variables by handles of their own; a function's variables are arguments too, and its
-results pass through an Identity. Everything else is the same op: both update by
-AssignSubVariableOp, and in both the optimiser fuses bias and Relu into the forward products."""
+"""Op types that may differ between the two, because they pass values in and out: v1 feeds
+placeholders and reads variables through handles, while a function's variables are arguments and its
+results pass through an Identity."""
 
 
 def squared_error(x, y, weights):
