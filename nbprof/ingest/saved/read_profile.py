@@ -5,11 +5,14 @@ from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+import numpy as np
+
 from nbprof._profile import TABLES, Profile, Recording
+from nbprof.columns import summed_columns
 from nbprof.errors import NbprofError
 from nbprof.file_format import MANIFEST, VERSION
 from nbprof.ingest.saved.manifest import decode_all, expect, read_manifest
-from nbprof.ingest.saved.stored_tables import read_tables
+from nbprof.ingest.saved.stored_tables import StoredColumn, StoredTable, read_tables
 from nbprof.ingest.saved.table_checks import check_columns, check_values
 from nbprof.ingest.saved.zip_members import DamageError, Members
 from nbprof.lazy_tables import lazily
@@ -54,6 +57,7 @@ def _read_profile(members: Members) -> Profile:
     manifest = read_manifest(members)
     tables = read_tables(members, expect(manifest, "tables", dict, MANIFEST), TABLES)
     check_values(tables)
+    _add_missing_metrics(tables)
     contents = Contents(
         tables={name: lazily(table.make) for name, table in tables.items()},
         recording=decode_all(expect(manifest, "recording", dict, MANIFEST)),
@@ -65,6 +69,14 @@ def _read_profile(members: Members) -> Profile:
     check_columns(tables, recording.tfprof)
     values = contents.fields | contents.tables | {"recording": recording}
     return Profile(**_values_of(Profile, values, "the profile"))
+
+
+def _add_missing_metrics(tables: dict[str, StoredTable]) -> None:
+    """Fill metrics that are newer than the file with NaN, which means "not recorded"."""
+    if "events" in tables:
+        events = tables["events"]
+        for name in set(summed_columns()).difference(events.columns):
+            events.columns[name] = StoredColumn("float64", np.full(events.rows, np.nan))
 
 
 def _values_of(kind: type, values: dict[str, Any], place: str) -> dict[str, Any]:

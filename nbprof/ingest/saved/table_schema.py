@@ -49,7 +49,7 @@ _HELD = {
     "events": {
         WHOLE: "start_ns duration_ns self_ns stack", TRUTH: "accelerator backward",
         COUNTS: "is_run",  # added-up events have counts
-        NUMBERS: "bytes peak_bytes residual_bytes float_ops output_bytes",
+        NUMBERS: " ".join(summed_columns()),
     },
     "layers": {TEXT: "name kind"},
     "inputs": {WHOLE: "position", TEXT: "shape"},
@@ -89,6 +89,7 @@ def kinds_of(table: str) -> dict[str, str]:
 
 
 _SOMETIMES = {
+    "events": set(summed_columns()),
     "nodes": {"data_format", "float_ops", "has_stack", "trainable", "types"},
     "allocations": {"host"},
     "frames": {"function_line"},

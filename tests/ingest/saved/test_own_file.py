@@ -534,6 +534,16 @@ def test_a_missing_column_is_refused_with_its_name_or_harmless(tmp_path, path):
         assert error == f"{file} cannot be read as nbprof's own file: it lacks {column}."
 
 
+def test_a_metric_newer_than_the_file_is_not_recorded(tmp_path):
+    profile = odd_profile()
+    older = dataclasses.replace(profile, events=profile.events.drop(columns="residual_bytes"))
+
+    loaded = save_and_load(older, tmp_path / "older.nbprof")
+
+    assert loaded.events["residual_bytes"].isna().all()
+    assert loaded.op(select="residual_bytes").frame["residual_bytes"].isna().all()
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_an_op_log_of_too_few_nodes_is_refused(tmp_path, rows):
     whole = nbprof.load(DATA / "tfprof" / "profile")
