@@ -75,8 +75,9 @@ def _add_missing_metrics(tables: dict[str, StoredTable]) -> None:
     """Fill metrics that are newer than the file with NaN, which means "not recorded"."""
     if "events" in tables:
         events = tables["events"]
-        for name in set(summed_columns()).difference(events.columns):
-            events.columns[name] = StoredColumn("float64", np.full(events.rows, np.nan))
+        for name in summed_columns():
+            if name not in events.columns:
+                events.columns[name] = StoredColumn("float64", np.full(events.rows, np.nan))
 
 
 def _values_of(kind: type, values: dict[str, Any], place: str) -> dict[str, Any]:
