@@ -350,7 +350,9 @@ class Profile:
         """
         from nbprof import export
 
-        export.write_file(self, path)
+        file_format = export.find_format(path)
+        source = self if file_format.view is None else self.view(*file_format.view)
+        export.write_file(source, file_format, path)
 
     def __repr__(self) -> str:
         return f"<Profile: {self.headline}>"

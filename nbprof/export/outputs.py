@@ -1,55 +1,47 @@
-"""What `-output` asks for: the report, the timeline or the pprof profile of a view, in a file."""
+"""The files that the option `output` asks for: a view's report, timelines or pprof profile."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nbprof.export import pprof, tfprof_timeline
-from nbprof.export.single_runs import need_single_runs
+from nbprof.export.chrome_trace import check_single_runs
 from nbprof.export.whole_file import whole_file
-from nbprof.options import Output
 from nbprof.protos.texts import to_utf8
 from nbprof.views.view import unwritten
 
 if TYPE_CHECKING:
-    from nbprof._profile import Profile
+    from collections.abc import Mapping
+
     from nbprof.views.view import View
 
+    Step = int | Literal["all"]
 
-def write(view: "View") -> tuple[Path, ...]:
-    """Write the files that the view's options name and return their paths."""
-    profile = view.profile
-    if profile is None or not view.options.output.outfile:
+
+def write(view: "View", timelines: "Mapping[Step, View]") -> tuple[Path, ...]:
+    """Write the files that the view's options name and return their paths.
+
+    `timelines` are the views to draw, by step: each becomes the file `PATH_step`.
+    """
+    output = view.options.output
+    if view.profile is None or not output.outfile:
         return ()
-    path = Path(view.options.output.outfile)
-    if view.options.output.kind == "timeline":
-        return tuple(_write_timeline(profile, one, path) for one in _step_by_step(profile, view))
+    path = Path(output.outfile)
+    if output.kind == "timeline":
+        return tuple(_write_timeline(drawn, path, step) for step, drawn in timelines.items())
     with whole_file(path) as file:
-        if view.options.output.kind == "pprof":
-            pprof.write(profile, view, file)
+        if output.kind == "pprof":
+            pprof.write(view, file)
         else:
             notes = tuple(note for note in view.notes if note not in unwritten(view.options))
             file.write(to_utf8(replace(view, notes=notes).text))
     return (path,)
 
 
-def _step_by_step(profile: "Profile", view: "View") -> "list[View]":
-    """Give the views to draw: there are no real times in an average, so one of each step."""
-    if view.name != "graph" or _step(profile, view) != -1:
-        return [view]
-    ready = replace(view.options, output=Output("timeline"))
-    steps = profile.steps["step"].tolist()
-    return [profile.view(view.name, replace(ready, step=step)) for step in steps]
-
-
-def _step(profile: "Profile", view: "View") -> int | str:
-    usual = -1 if profile.recording.tfprof else "all"
-    return usual if view.options.step is None else view.options.step
-
-
-def _write_timeline(profile: "Profile", view: "View", path: Path) -> Path:
-    need_single_runs(profile)
-    target = path.with_name(f"{path.name}_{_step(profile, view)}")
+def _write_timeline(view: "View", path: Path, step: "Step") -> Path:
+    assert view.profile is not None
+    check_single_runs(view.profile)
+    target = path.with_name(f"{path.name}_{step}")
     with whole_file(target) as file:
-        tfprof_timeline.write(profile, view, file)
+        tfprof_timeline.write(view, file)
     return target

@@ -104,8 +104,9 @@ class View:
     def write_output(self) -> "tuple[Path, ...]":
         """Write the files that the option `output` names and return their paths."""
         from nbprof.export import outputs
+        from nbprof.views.timeline_steps import timeline_steps
 
-        return outputs.write(self)
+        return outputs.write(self, timeline_steps(self))
 
     def to_csv(self, path: "str | os.PathLike[str]") -> None:
         """Write the frame as CSV, one header line, raw numbers."""

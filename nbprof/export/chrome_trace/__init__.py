@@ -1,7 +1,7 @@
 """A Profile's timeline in the Chrome trace event format, for Perfetto and chrome://tracing.
 
-Times are µs with three decimals, so no nanosecond is lost. `displayTimeUnit` is left out: earlier
-Perfettos took "ns" there for the unit of the times themselves.
+Times are µs with three decimals, so no nanosecond is lost. `displayTimeUnit` is left out because
+early versions of Perfetto took "ns" there as the unit of the times themselves.
 """
 
 import gzip
@@ -9,11 +9,10 @@ import json
 from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from nbprof.export.chrome_trace.counters import counter_lines
+from nbprof.errors import NbprofError
+from nbprof.export.chrome_trace.event_lines import counter_lines, op_lines, step_lines
 from nbprof.export.chrome_trace.flows import flow_lines
-from nbprof.export.chrome_trace.slices import op_lines, step_lines
 from nbprof.export.chrome_trace.trace_lanes import lay_out
-from nbprof.export.single_runs import need_single_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,13 +21,24 @@ if TYPE_CHECKING:
     from nbprof.export.chrome_trace.trace_lanes import Layout
 
 LINES_AT_ONCE = 10_000
+"""Lines joined before each write."""
+
 FASTEST = 1
-"""Of gzip's levels: the text is repetitive, and more effort gains little."""
+"""gzip level: the text is so repetitive that more effort gains little."""
+
+
+def check_single_runs(profile: "Profile") -> None:
+    """Refuse a profile whose runs were added up: a timeline has nothing to draw."""
+    if not profile.recording.single_runs:
+        raise NbprofError(
+            "a timeline needs single runs, and engine='dask' keeps only sums: load the traces of "
+            "some hosts without an engine, and export that."
+        )
 
 
 def write(profile: "Profile", file: BinaryIO) -> None:
-    """Write the timeline as JSON, a line per event."""
-    need_single_runs(profile)
+    """Write the timeline as JSON, one line per event."""
+    check_single_runs(profile)
     layout = lay_out(profile)
     lines = _lines(profile, layout)
     file.write(b'{"traceEvents":[\n')
@@ -45,13 +55,13 @@ def write(profile: "Profile", file: BinaryIO) -> None:
 
 
 def write_gzip(profile: "Profile", file: BinaryIO) -> None:
-    """Write the timeline as JSON, compressed; equal profiles give equal bytes."""
+    """Write the timeline as compressed JSON; equal profiles give equal bytes."""
     with gzip.GzipFile("", "wb", FASTEST, file, mtime=0) as compressed:
         write(profile, cast("BinaryIO", compressed))
 
 
 def _lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
-    """Give the events; flows come last, because they are bound to slices read before them."""
+    """Yield all events; flows come last because they are bound to slices read before them."""
     return chain(
         layout.metadata(),
         step_lines(profile, layout),

@@ -1,7 +1,7 @@
-"""Flows: the arrows from a step to its ops on other threads, and from an op to its kernels.
+"""Flows: arrows from a step to its ops on other threads, and from an op to its kernels.
 
-They are few: one to the first op of a step on each thread, and one to the first kernel that a run
-of an op put on each stream.
+Only two kinds are drawn: to the first op of a step on each thread, and to the first kernel that an
+op run launched on each stream.
 """
 
 from itertools import count
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.export.chrome_trace.times import format_micros
+from nbprof.export.chrome_trace.event_lines import format_micros
 from nbprof.export.chrome_trace.trace_lanes import is_cell
 
 if TYPE_CHECKING:
@@ -20,30 +20,26 @@ if TYPE_CHECKING:
     from nbprof.export.chrome_trace.trace_lanes import Layout, Slices
 
 ENCLOSING = '"bp":"e"'
-"""Binds the end of a flow to the slice that is open then; otherwise it is the next slice's."""
+"""Binds a flow's end to the slice open at that time instead of the next one."""
 
 
 def flow_lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
-    """Describe the flows; each has an id of its own."""
-    launches = _from_launches(profile, layout)
+    """Yield the two ends of each flow."""
+    arrows = (
+        ("step", layout.steps, _from_steps(profile, layout)),
+        ("launch", layout.ops, _from_launches(profile, layout)),
+    )
     ids = count(1)
-    yield from _lines(layout, "step", layout.steps, _from_steps(profile, layout), ids)
-    yield from _lines(layout, "launch", layout.ops, launches, ids)
-
-
-def _lines(
-    layout: "Layout", name: str, sources: "Slices", pairs: "tuple[Rows, Rows]", ids: "Iterator[int]"
-) -> "Iterator[str]":
-    source, target = pairs
-    begins, ends = _places(layout, sources, source), _places(layout, layout.ops, target)
-    for begin, end, number in zip(begins, ends, ids, strict=False):
-        same = f'"name":"{name}","cat":"flow","id":{number}'
-        yield f'{{"ph":"s",{same},{begin}}}'
-        yield f'{{"ph":"f",{same},{end},{ENCLOSING}}}'
+    for name, sources, (source, target) in arrows:
+        begins, ends = _places(layout, sources, source), _places(layout, layout.ops, target)
+        for begin, end in zip(begins, ends, strict=True):
+            same = f'"name":"{name}","cat":"flow","id":{next(ids)}'
+            yield f'{{"ph":"s",{same},{begin}}}'
+            yield f'{{"ph":"f",{same},{end},{ENCLOSING}}}'
 
 
 def _places(layout: "Layout", slices: "Slices", rows: "Rows") -> list[str]:
-    """Spell a moment inside each of these slices."""
+    """Format time and lane of a moment inside each of these slices."""
     moments, lanes = slices.inside[rows].tolist(), slices.lane[rows].tolist()
     return [
         f'"ts":{format_micros(moment)},{layout.lanes[lane].fields}'
@@ -54,7 +50,7 @@ def _places(layout: "Layout", slices: "Slices", rows: "Rows") -> list[str]:
 def _from_steps(profile: "Profile", layout: "Layout") -> "tuple[Rows, Rows]":
     """Pair each step with the first op that ran for it, while it lasted, on each other thread.
 
-    Eager ops between steps belong to one too, but no step made them run.
+    Eager ops between steps are counted with a step too, but no step launched them.
     """
     events = profile.events
     step, thread = (events[name].to_numpy(np.intp) for name in ("step", "thread"))
@@ -70,9 +66,9 @@ def _from_steps(profile: "Profile", layout: "Layout") -> "tuple[Rows, Rows]":
 
 
 def _from_launches(profile: "Profile", layout: "Layout") -> "tuple[Rows, Rows]":
-    """Pair the op runs that launched kernels with the first of them on each stream.
+    """Pair op runs with the first kernel they launched on each stream.
 
-    Of the runs of a node in one step, the last one that began before the kernel launched it.
+    A kernel's launcher is the last run of its node in its step that began before it.
     """
     events = profile.events
     node, step, thread = (events[name].to_numpy(np.intp) for name in ("node", "step", "thread"))
@@ -88,7 +84,7 @@ def _from_launches(profile: "Profile", layout: "Layout") -> "tuple[Rows, Rows]":
 
 
 def _first(rows: "Rows", layout: "Layout", *groups: "Rows") -> "Rows":
-    """Keep the first of these op runs to begin, and of those the longest, in each group."""
+    """Return the op run of each group that began first, the longest if several did."""
     keys = [group[rows] for group in groups]
     order = np.lexsort((-layout.ops.duration[rows], layout.ops.start[rows], *keys))
     rows = rows[order]

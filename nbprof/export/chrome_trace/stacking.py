@@ -1,7 +1,7 @@
-"""Stacking: slices spread over as many lanes as it takes to draw them right.
+"""Spread slices over as many lanes as it takes to draw them right.
 
-A viewer takes slices of one lane that overlap for one inside the other, and drops one that ends
-after the slice it is in. So what crosses another slice of its thread gets a further lane.
+A viewer treats overlapping slices of one lane as nested, and drops a slice that ends after the one
+around it. So a slice that crosses another one of its thread moves to a further lane.
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ import numpy as np
 from nbprof.arrays import Ints, Rows
 
 ROUNDING_NS = 1
-"""By how much an inner op may seem to outlast the outer one, as both were cut to whole ns."""
+"""How far an inner op may seem to outlast the outer one, since both were cut to whole ns."""
 
 
 def side_by_side(start: Ints, end: Ints) -> Rows:
-    """Number the lanes so that no two slices of one overlap."""
+    """Return a lane for each slice such that no two slices of a lane overlap."""
     lane = np.zeros(len(start), dtype=np.intp)
     free_from: list[int] = []
     order = np.argsort(start, kind="stable")
@@ -27,19 +27,19 @@ def side_by_side(start: Ints, end: Ints) -> Rows:
 
 
 def stack(thread: Rows, start: Ints, end: Ints) -> tuple[Rows, Ints]:
-    """Number the lanes of each thread so that the slices of one nest; give also their ends.
+    """Return a lane within its thread for each slice such that slices of a lane nest, and its end.
 
-    An end is moved only where it would be an outer slice's but for rounding.
+    An end moves only if rounding alone put it after the outer slice's.
     """
     lane, fitted = np.zeros(len(start), dtype=np.intp), end.copy()
     order = np.lexsort((-end, start, thread))
     columns = (order, thread[order], start[order], end[order])
-    now = -1
+    current = -1
     lanes: list[list[int]] = []
     for row, on, begins, ends in zip(*(column.tolist() for column in columns), strict=True):
-        if on != now:
-            now, lanes = on, [[]]
-        number = _place(lanes, begins, ends)
+        if on != current:
+            current, lanes = on, [[]]
+        number = _find_lane(lanes, begins, ends)
         open_ends = lanes[number]
         if open_ends and ends > open_ends[-1]:
             ends = fitted[row] = open_ends[-1]
@@ -49,8 +49,8 @@ def stack(thread: Rows, start: Ints, end: Ints) -> tuple[Rows, Ints]:
     return lane, fitted
 
 
-def _place(lanes: list[list[int]], begins: int, ends: int) -> int:
-    """Find the first lane whose open slices, of which these are the ends, hold this one."""
+def _find_lane(lanes: list[list[int]], begins: int, ends: int) -> int:
+    """Return the first lane in which the slice fits; each lane is the ends of its open slices."""
     for number, open_ends in enumerate(lanes):
         while open_ends and open_ends[-1] <= begins:
             open_ends.pop()

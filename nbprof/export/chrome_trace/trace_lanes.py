@@ -1,4 +1,4 @@
-"""Lanes: which process and thread of the trace each step and op run is drawn on, and when."""
+"""Where a trace draws each step and op run: its process, its lane and its times."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from nbprof.arrays import Ints, Rows
 from nbprof.export.chrome_trace.stacking import side_by_side, stack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -23,7 +23,7 @@ OVERLAPPING = "overlapping"
 
 @dataclass(frozen=True)
 class Lane:
-    """One lane; `tid` is unique in the whole trace, as Perfetto names threads by it alone."""
+    """One lane; `tid` is unique in the trace because Perfetto names threads by it alone."""
 
     pid: int
     tid: int
@@ -31,13 +31,13 @@ class Lane:
 
     @property
     def fields(self) -> str:
-        """The lane as an event names it."""
+        """The lane as the fields of an event."""
         return f'"pid":{self.pid},"tid":{self.tid}'
 
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Slices, in ns since the trace's zero; `lane` is a row of the layout's lanes."""
+    """Slices, in ns since the trace's zero; `lane` indexes the layout's lanes."""
 
     start: Ints
     end: Ints
@@ -45,29 +45,29 @@ class Slices:
 
     @property
     def duration(self) -> Ints:
-        """How long each slice is."""
+        """Length of each slice in ns."""
         return self.end - self.start
 
     @property
     def inside(self) -> Ints:
-        """A moment at which the slice is open, in whichever order a viewer reads equal times."""
+        """A moment when the slice is open, whatever order a viewer reads equal times in."""
         return self.start + (self.duration > 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """All lanes, in the order in which they are to be shown, and what is drawn on them."""
+    """All lanes in display order, and the slices drawn on them."""
 
     processes: tuple[str, ...]
-    """Their names; the first one has pid 1."""
+    """Names of the processes; the first has pid 1."""
     lanes: tuple[Lane, ...]
     steps: Slices
     ops: Slices
     zero_ns: int
-    """The trace's zero, since the cell's start: 0, or negative where something began before."""
+    """Zero of the trace in ns since the cell's start; negative if anything began earlier."""
 
     def metadata(self) -> "Iterator[str]":
-        """Name the processes and lanes and give their order."""
+        """Yield the events that name and order processes and lanes."""
         for pid, name in enumerate(self.processes, 1):
             yield from _named("process", f'"pid":{pid},"tid":{pid}', name, pid)
         for number, lane in enumerate(self.lanes, 1):
@@ -75,33 +75,31 @@ class Layout:
 
 
 def lay_out(profile: "Profile") -> Layout:
-    """Make the lanes: those of the steps first, then the threads of each device."""
+    """Lay out the lanes: the steps first, then the threads of each device."""
     step_start, step_end = _step_times(profile)
-    events = profile.events
-    start = events["start_ns"].to_numpy(np.int64)
-    end = start + events["duration_ns"].to_numpy(np.int64)
-    allocated = profile.allocations["start_ns"].to_numpy(np.int64)
-    zero = min(int(times.min(initial=0)) for times in (step_start, start, allocated))
-
-    # Steps at the same time were made by two threads: neither is inside the other.
+    # Steps that overlap were made by two threads: neither is inside the other.
     step_lane = side_by_side(step_start, step_end)
+    step_lanes = int(step_lane.max(initial=-1)) + 1
+    events = profile.events
     thread = events["thread"].to_numpy(np.intp)
-    storey, end = stack(thread, start, end)
+    start = events["start_ns"].to_numpy(np.int64)
+    storey, end = stack(thread, start, start + events["duration_ns"].to_numpy(np.int64))
     storeys = np.zeros(len(profile.threads), dtype=np.intp)
     np.maximum.at(storeys, thread, storey + 1)
-    step_lanes = int(step_lane.max(initial=-1)) + 1
     order = _order(profile)
-    processes, lanes = _number(
-        (*([(STEPS, STEPS)] * step_lanes), *_wanted(profile, order, storeys))
-    )
-    first = np.zeros(len(storeys), dtype=np.intp)
-    first[order] = step_lanes + np.cumsum(storeys[order]) - storeys[order]
+    first_lane = np.zeros(len(storeys), dtype=np.intp)
+    first_lane[order] = step_lanes + np.cumsum(storeys[order]) - storeys[order]
+
+    titles = (*([(STEPS, STEPS)] * step_lanes), *_thread_titles(profile, order, storeys))
+    processes, lanes = _number(titles)
+    allocated = profile.allocations["start_ns"].to_numpy(np.int64)
+    zero = min(int(times.min(initial=0)) for times in (step_start, start, allocated))
     return Layout(
-        processes,
-        lanes,
-        Slices(step_start - zero, step_end - zero, step_lane),
-        Slices(start - zero, end - zero, first[thread] + storey),
-        zero,
+        processes=processes,
+        lanes=lanes,
+        steps=Slices(step_start - zero, step_end - zero, step_lane),
+        ops=Slices(start - zero, end - zero, first_lane[thread] + storey),
+        zero_ns=zero,
     )
 
 
@@ -111,7 +109,7 @@ def _step_times(profile: "Profile") -> tuple[Ints, Ints]:
 
 
 def _order(profile: "Profile") -> Rows:
-    """Order the threads by device; the cell's device and its thread come first."""
+    """Return the threads ordered by device, the cell's device and its thread first."""
     devices = _processes(profile)
     own = is_cell(profile)
     of_cell = {devices[thread] for thread in np.flatnonzero(own)}
@@ -122,7 +120,7 @@ def _order(profile: "Profile") -> Rows:
 
 
 def _processes(profile: "Profile") -> list[str]:
-    """Name the process of each thread: its device, and of many hosts the host, too."""
+    """Return the process name of each thread: its device, after its host if there are several."""
     threads = profile.threads
     devices: list[str] = threads["device"].tolist()
     if len(profile.machines) < 2:
@@ -131,37 +129,38 @@ def _processes(profile: "Profile") -> list[str]:
 
 
 def is_cell(profile: "Profile") -> "npt.NDArray[np.bool_]":
-    """Tell which thread ran the cell; a profile that is not of a cell does not say."""
+    """Return which thread ran the cell; none for a profile that is not of a cell."""
     threads = profile.threads
     if "is_cell" in threads:
         return threads["is_cell"].to_numpy(bool)
     return np.zeros(len(threads), dtype=bool)
 
 
-def _wanted(profile: "Profile", order: Rows, storeys: Rows) -> "Iterator[tuple[str, str]]":
-    """Name device and lane, for each lane of each thread."""
-    names, devices = profile.threads["name"].tolist(), _processes(profile)
+def _thread_titles(profile: "Profile", order: Rows, storeys: Rows) -> "Iterator[tuple[str, str]]":
+    """Yield process and lane name for each lane of each thread."""
+    names, processes = profile.threads["name"].tolist(), _processes(profile)
     own = is_cell(profile)
     for thread in order.tolist():
         name = f"{names[thread]} ({CELL})" if own[thread] else names[thread]
         for storey in range(storeys[thread]):
-            yield devices[thread], f"{name} ({OVERLAPPING})" if storey else name
+            yield processes[thread], f"{name} ({OVERLAPPING})" if storey else name
 
 
-def _number(wanted: "Iterable[tuple[str, str]]") -> tuple[tuple[str, ...], tuple[Lane, ...]]:
-    """Number processes and lanes.
+def _number(
+    titles: "Sequence[tuple[str, str]]",
+) -> tuple[tuple[str, ...], tuple[Lane, ...]]:
+    """Number processes and lanes, given the process and name of each lane.
 
     The first lane of a process has its pid as tid: that makes it the main thread, which Perfetto
     shows first whatever the sort indices say.
     """
-    wanted = tuple(wanted)
     pids: dict[str, int] = {}
-    for process, _ in wanted:
+    for process, _ in titles:
         pids.setdefault(process, len(pids) + 1)
-    fresh = iter(range(len(pids) + 1, len(pids) + len(wanted) + 1))
+    fresh = iter(range(len(pids) + 1, len(pids) + len(titles) + 1))
     begun: set[str] = set()
     lanes = []
-    for process, name in wanted:
+    for process, name in titles:
         tid = next(fresh) if process in begun else pids[process]
         begun.add(process)
         lanes.append(Lane(pids[process], tid, name))

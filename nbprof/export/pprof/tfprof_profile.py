@@ -1,19 +1,13 @@
-"""tfprof's own pprof profile, with its ways.
+"""The pprof profile tfprof itself writes, quirks included.
 
-A location is a call: the caller's line, with the function that is called. Only ops of innermost
-lines are there, below shown rows that have none below them.
+A location is a call: the caller's line with the function it calls. Only ops of innermost lines are
+sampled, at shown rows without children.
 """
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbprof.export.pprof.code_rows import CodeRows
 from nbprof.export.pprof.pprof_tables import Line, Tables
-from nbprof.export.pprof.row_ops import ops_by_row, origin_of, shown_lines
-
-if TYPE_CHECKING:
-    from nbprof._profile import Profile
-    from nbprof.views.view import View
 
 LABEL = "graph node:"
 TIME, BYTES, COUNT = "microseconds", "bytes", "count"
@@ -28,40 +22,40 @@ COLUMNS = {
     "params": (COUNT, "Model parameters."),
     "float_ops": (COUNT, "Model float operations (Only available if defined)."),
 }
+"""tfprof's unit and description of each metric."""
 
 
-def build(profile: "Profile", view: "View") -> Tables:
-    """Fill the tables in tfprof's order, which is that of the shown rows."""
+def build(code: CodeRows) -> Tables:
+    """Fill the tables; texts are numbered in tfprof's order, that of the shown rows."""
     tables = Tables()
-    origin, of_ops = origin_of(view)
-    (metric,) = view.options.select
-    values = of_ops.metrics[metric].astype(np.int64).tolist()
-    names = profile.nodes["name"].tolist()
-    innermost = origin.end == np.arange(1, len(origin.end) + 1)
-    ops = ops_by_row(profile, origin, innermost)
-    lines, parents = shown_lines(view), view.frame["parent"].tolist()
-    above = set(parents)
+    values = code.values(code.metric).astype(np.int64).tolist()
+    names, ops = code.op_names(), _ops_of_leaves(code)
     calls: dict[int, tuple[int, ...]] = {}
     samples = []
-    for row, parent in enumerate(parents):
+    for row, parent in enumerate(code.parents):
         calls[row] = calls.get(parent, ())
         if parent > 0:
-            calls[row] = (_call(tables, lines[parent], lines[row]), *calls[row])
-        if row and row not in above:
-            for op in ops.get(row, ()):
-                name = names[origin.node[op]]
-                samples.append((name, calls[row], values[op], tables.label(LABEL, name)))
+            calls[row] = (_call(tables, code.lines[parent], code.lines[row]), *calls[row])
+        for op in ops.get(row, ()):
+            label = tables.label(LABEL, names[op])
+            samples.append((names[op], calls[row], values[op], label))
     for _, locations, value, label in sorted(samples, key=lambda sample: sample[0]):
         tables.add_sample(locations, (1, value), label)
-    _add_header(tables, metric)
+    _add_header(tables, code.metric)
     return tables
+
+
+def _ops_of_leaves(code: CodeRows) -> dict[int, list[int]]:
+    """Return the ops of innermost lines by shown row, for rows without shown children."""
+    end = code.origin.end
+    ops = code.ops_by_row(end == np.arange(1, len(end) + 1))
+    return {row: ops[row] for row in ops.keys() - set(code.parents)}
 
 
 def _call(tables: Tables, caller: Line, called: Line) -> int:
     base = called.file.rpartition("/")[2]
     stem = base.rpartition(".")[0] if "." in base else base
-    key = (caller.file, called.function, caller.line)
-    return tables.location(key, caller.line, called, f"{stem}:{called.function}")
+    return tables.location(caller, called, f"{stem}:{called.function}")
 
 
 def _add_header(tables: Tables, metric: str) -> None:

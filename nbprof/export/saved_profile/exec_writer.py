@@ -3,13 +3,13 @@
 import numpy as np
 
 from nbprof.arrays import Ints
-from nbprof.export.messages import (
-    Written,
+from nbprof.export.protobuf_writer import (
+    MessageField,
     assemble,
-    name_field,
-    number_field,
-    packed_field,
-    text_field,
+    name_fields,
+    number_fields,
+    packed_fields,
+    text_fields,
 )
 from nbprof.protos.profile_fields import (
     ALLOCATION_BYTES,
@@ -48,35 +48,35 @@ def write_execs(execs: Execs) -> Texts:
     row = np.arange(count)
     values = assemble(
         count,
-        number_field(EXEC_RUN_COUNT, row, execs.run_count),
-        number_field(EXEC_ALL_START, row, execs.all_start_micros),
-        number_field(EXEC_LATEST_END, row, execs.latest_end_micros),
+        number_fields(EXEC_RUN_COUNT, row, execs.run_count),
+        number_fields(EXEC_ALL_START, row, execs.all_start_micros),
+        number_fields(EXEC_LATEST_END, row, execs.latest_end_micros),
         *_time_fields(execs.times),
-        text_field(EXEC_DEVICES, execs.devices.owner, execs.devices.text),
-        text_field(EXEC_MEMORY, execs.memory.owner, _write_memory(execs.memory)),
-        text_field(
+        text_fields(EXEC_DEVICES, execs.devices.owner, execs.devices.text),
+        text_fields(EXEC_MEMORY, execs.memory.owner, _write_memory(execs.memory)),
+        text_fields(
             EXEC_ALLOCATIONS, execs.allocations.owner, _write_allocations(execs.allocations)
         ),
     )
-    return assemble(count, number_field(KEY, row, execs.step), text_field(VALUE, row, values))
+    return assemble(count, number_fields(KEY, row, execs.step), text_fields(VALUE, row, values))
 
 
-def _time_fields(table: DeviceTimes) -> tuple[Written, Written]:
+def _time_fields(table: DeviceTimes) -> tuple[MessageField, MessageField]:
     count, times = len(table.owner), table.times
     pairs = np.column_stack([times.start_micros, times.micros]).ravel()
     pair = np.arange(len(times.owner))
-    tuples = assemble(len(pair), packed_field(TUPLE_VALUES, np.repeat(pair, 2), pairs, len(pair)))
+    tuples = assemble(len(pair), packed_fields(TUPLE_VALUES, np.repeat(pair, 2), pairs, len(pair)))
     entries = assemble(
         count,
-        name_field(KEY, table.device),
-        text_field(
-            VALUE, np.arange(count), assemble(count, text_field(TIME_TIMES, times.owner, tuples))
+        name_fields(KEY, table.device),
+        text_fields(
+            VALUE, np.arange(count), assemble(count, text_fields(TIME_TIMES, times.owner, tuples))
         ),
     )
     accelerator, cpu = np.flatnonzero(table.is_accelerator), np.flatnonzero(~table.is_accelerator)
     return (
-        text_field(EXEC_ACCELERATOR_TIMES, table.owner[accelerator], entries.take(accelerator)),
-        text_field(EXEC_CPU_TIMES, table.owner[cpu], entries.take(cpu)),
+        text_fields(EXEC_ACCELERATOR_TIMES, table.owner[accelerator], entries.take(accelerator)),
+        text_fields(EXEC_CPU_TIMES, table.owner[cpu], entries.take(cpu)),
     )
 
 
@@ -85,19 +85,19 @@ def _write_memory(memory: ExecMemory) -> Texts:
     row, output = np.arange(count), np.arange(len(outputs.owner))
     held = assemble(
         len(output),
-        number_field(OUTPUT_BYTES, output, outputs.bytes),
-        number_field(OUTPUT_POINTER, output, outputs.pointer),
+        number_fields(OUTPUT_BYTES, output, outputs.bytes),
+        number_fields(OUTPUT_POINTER, output, outputs.pointer),
     )
     entries = assemble(
-        len(output), number_field(KEY, output, outputs.slot), text_field(VALUE, output, held)
+        len(output), number_fields(KEY, output, outputs.slot), text_fields(VALUE, output, held)
     )
     return assemble(
         count,
         *(
-            number_field(number, row, _column(memory, name))
+            number_fields(number, row, _column(memory, name))
             for name, number in MEMORY_NUMBERS.items()
         ),
-        text_field(MEMORY_OUTPUTS, outputs.owner, entries),
+        text_fields(MEMORY_OUTPUTS, outputs.owner, entries),
     )
 
 
@@ -110,6 +110,6 @@ def _write_allocations(allocations: ExecAllocations) -> Texts:
     row = np.arange(len(allocations.owner))
     return assemble(
         len(row),
-        number_field(ALLOCATION_MICROS, row, allocations.alloc_micros),
-        number_field(ALLOCATION_BYTES, row, allocations.alloc_bytes),
+        number_fields(ALLOCATION_MICROS, row, allocations.alloc_micros),
+        number_fields(ALLOCATION_BYTES, row, allocations.alloc_bytes),
     )

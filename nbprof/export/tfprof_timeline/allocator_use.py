@@ -1,4 +1,4 @@
-"""What an accelerator's allocator had in use over time, and the nodes that held most of it."""
+"""Memory in use by an accelerator's allocator over time, and the nodes that held most of it."""
 
 from collections import defaultdict
 from itertools import accumulate
@@ -11,25 +11,28 @@ if TYPE_CHECKING:
     from nbprof.export.tfprof_timeline.graph_runs import Runs
 
 MOST_NODES = 10
+"""Number of nodes listed at each point."""
+
 CLOSEST_MICROS = 100
-"""A point that comes sooner after the last one is not plotted."""
+"""Minimum distance of plotted points in µs."""
+
 MEGABYTE = 1e6
 
-Changes = dict[int, int]
-"""Bytes by the moment, in µs."""
+Bytes = dict[int, int]
+"""Bytes by moment in µs."""
 
 
-class Node:
-    """What one node held."""
+class NodeMemory:
+    """The memory of one node."""
 
     def __init__(self) -> None:
-        self.changes: Changes = defaultdict(int)
-        self.readings: Changes = {}
-        self.persistent: Changes = defaultdict(int)
-        """By step."""
+        self.changes: Bytes = defaultdict(int)
+        self.readings: Bytes = {}
+        self.persistent: Bytes = defaultdict(int)
+        """Bytes kept, by step."""
 
     def held(self) -> list[tuple[int, int]]:
-        """Give how much it held from each moment on; what it kept, from the beginning."""
+        """Return the bytes held from each moment on; persistent bytes count from the start."""
         changes = {**self.changes, 0: self.changes.get(0, 0)}
         changes[0] += max(0, *self.persistent.values()) if self.persistent else 0
         moments = sorted(changes)
@@ -39,10 +42,10 @@ class Node:
 def memory_events(
     profile: "Profile", runs: "Runs", first_pid: int
 ) -> tuple[list[Event], list[Event]]:
-    """Name two processes for each accelerator, and plot its memory in them."""
+    """Return the events that name two processes for each accelerator, and those that plot it."""
     names: list[Event] = []
     points: list[Event] = []
-    if not runs.exact:  # a recorded cell's memory is in its own timeline
+    if not runs.exact:  # the Chrome trace of a recorded cell has its memory
         return names, points
     nodes = _read(profile, runs)
     node_names = profile.nodes["name"].tolist()
@@ -55,7 +58,7 @@ def memory_events(
 
 
 def _by_device(profile: "Profile", runs: "Runs") -> dict[str, list[int]]:
-    """List the shown nodes of each device that is no CPU."""
+    """Return the shown nodes of each device that is not a CPU."""
     devices = profile.nodes["device"].tolist()
     found: dict[str, list[int]] = {}
     for node in runs.nodes:
@@ -64,26 +67,30 @@ def _by_device(profile: "Profile", runs: "Runs") -> dict[str, list[int]]:
     return dict(sorted(found.items()))
 
 
-def _read(profile: "Profile", runs: "Runs") -> dict[int, Node]:
-    """Collect what the nodes held; what they kept, in any step."""
-    table, events = profile.allocator, profile.events
-    number = table["event"].to_numpy()
-    node, step = (events[name].to_numpy()[number].tolist() for name in ("node", "step"))
-    chosen = table["event"].isin(runs.events.index).tolist()
-    found: dict[int, Node] = defaultdict(Node)
-    columns = (table[name].tolist() for name in ("kind", "micros", "bytes"))
-    for of, in_step, here, kind, micros, size in zip(node, step, chosen, *columns, strict=True):
+def _read(profile: "Profile", runs: "Runs") -> dict[int, NodeMemory]:
+    """Return the memory of each node: persistent bytes of all steps, the rest of the view's."""
+    events = profile.events
+    table = profile.allocator.assign(
+        node=lambda table: events["node"].to_numpy()[table["event"]],
+        step=lambda table: events["step"].to_numpy()[table["event"]],
+        is_chosen=lambda table: table["event"].isin(runs.events.index),
+    )
+    found: dict[int, NodeMemory] = defaultdict(NodeMemory)
+    names = ("node", "step", "is_chosen", "kind", "micros", "bytes")
+    rows = zip(*(table[name].tolist() for name in names), strict=True)
+    for node, step, is_chosen, kind, micros, size in rows:
         if kind == "persistent":
-            found[of].persistent[in_step] += size
-        elif here and kind == "change":
-            found[of].changes[micros] += size
-        elif here and micros > 0:
-            found[of].readings[micros] = size
+            found[node].persistent[step] += size
+        elif is_chosen and kind == "change":
+            found[node].changes[micros] += size
+        elif is_chosen and micros > 0:
+            found[node].readings[micros] = size
     return found
 
 
-def _plot(nodes: dict[str, Node], pid: int) -> list[Event]:
-    readings: Changes = {}
+def _plot(nodes: dict[str, NodeMemory], pid: int) -> list[Event]:
+    """Return the points of one accelerator; `pid` and the next number are its processes."""
+    readings: Bytes = {}
     for node in nodes.values():
         readings.update(node.readings)
     steps = sorted(
@@ -104,7 +111,7 @@ def _plot(nodes: dict[str, Node], pid: int) -> list[Event]:
 
 
 def _largest(live: dict[str, int], in_use: int) -> dict[str, str]:
-    """Name the largest that fit into what is in use; the first entry is there only if it is one."""
+    """Return the largest holders that fit into the bytes in use; entry 00 only if there is one."""
     shown = {f"Top Allocation {place:02}": "N/A" for place in range(1, MOST_NODES)}
     rest, place = in_use, 0
     for size, name in sorted((-held, name) for name, held in live.items() if held > 0):

@@ -1,4 +1,4 @@
-"""When the nodes of a graph view ran, by device, in lanes of which each has one op at a time."""
+"""When the nodes of a graph view ran, by device, in lanes with one op at a time."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 Key = tuple[int, int]
-"""What a region is found by on its device: when it starts and, of a recorded cell, which it is.
+"""Key of a region on its device: its start in ns and, in a recorded cell, its event.
 
-Of two ops that start at once tfprof draws only the first.
+tfprof draws only the first of two ops that start at once.
 """
 
 
 @dataclass
 class Region:
-    """An op as it ran, in ns."""
+    """One execution of an op; times are in ns."""
 
     node: int
     start: int
@@ -28,24 +28,33 @@ class Region:
     pid: int
     lane: int = -1
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Process and lane of the region."""
+        return self.pid, self.lane
+
 
 @dataclass
 class Device:
-    """A device and what ran on it."""
+    """A device and the regions on it."""
 
     name: str
     pid: int
     schedules: bool
-    """Whether ops are started on it, rather than that it works for another device."""
+    """Whether ops are started on it; the streams of an accelerator only execute them."""
     regions: dict[Key, Region] = field(default_factory=dict)
 
     def allot_lanes(self) -> None:
-        """Put each op into the first lane that is free by then."""
+        """Put each region into the first lane that is free when it starts."""
         free_from: list[int] = []
         for _, region in sorted(self.regions.items()):
             free = (lane for lane, moment in enumerate(free_from) if moment <= region.start)
             region.lane = next(free, len(free_from))
             free_from[region.lane : region.lane + 1] = [region.start + region.duration]
+
+    def in_lanes(self) -> list[Region]:
+        """Return the regions by lane and start."""
+        return sorted(self.regions.values(), key=lambda region: (region.lane, region.start))
 
 
 @dataclass(frozen=True)
@@ -59,13 +68,13 @@ class Run:
 
 
 class Runs:
-    """The executions of a graph view's nodes in the step of the view."""
+    """The executions of a graph view's nodes in the view's step."""
 
     def __init__(self, profile: "Profile", view: "View") -> None:
         origin = view.origin
         assert origin is not None
         self.exact = view.exact
-        self.events = _chosen(profile, view)
+        self.events = _events_of_step(profile, view)
         self._counts = origin.row >= 0
         self._trackable = self._find_trackable(profile)
         node_of_row = np.zeros(len(origin.end), dtype=np.intp)
@@ -76,7 +85,7 @@ class Runs:
         self._by_node = self._collect(profile)
 
     def _find_trackable(self, profile: "Profile") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Find the nodes that ran; in tfprof's inputs, those with a time and a device."""
+        """Return which nodes ran; in tfprof's inputs, those with a start and a device."""
         found = np.zeros(len(self._counts), dtype=bool)
         if not self.exact:
             found[self.events["node"].to_numpy()] = True
@@ -85,7 +94,7 @@ class Runs:
         return found & (profile.nodes["device"] != "").to_numpy()
 
     def _collect(self, profile: "Profile") -> dict[int, list[Run]]:
-        """List the executions of each node, by device."""
+        """Return the executions of each node, sorted by device."""
         events = self.events
         if self.exact:
             events = events[events["is_run"] | events["accelerator"]]
@@ -104,11 +113,11 @@ class Runs:
         return found
 
     def is_tracked(self, node: int) -> bool:
-        """Tell whether a node counts and ran, shown or not."""
+        """Return whether a node counts and ran, shown or not."""
         return bool(self._counts[node] and self._trackable[node])
 
     def devices(self) -> dict[str, Device]:
-        """Lay out the devices, numbered as they are first used."""
+        """Return the devices with their regions, numbered in order of first use."""
         found: dict[str, Device] = {}
         for node in self.nodes:
             for run in self._by_node.get(node, ()):
@@ -121,7 +130,7 @@ class Runs:
         return found
 
     def scheduled(self, node: int, devices: dict[str, Device]) -> list[Region]:
-        """Give what is drawn where the node was started; it may be another that started then."""
+        """Return the regions drawn where the node starts; another node may own one it shares."""
         drawn = (
             devices[run.device].regions.get(run.key)
             for run in self._by_node.get(node, ())
@@ -130,7 +139,7 @@ class Runs:
         return [region for region in drawn if region is not None]
 
 
-def _chosen(profile: "Profile", view: "View") -> "pd.DataFrame":
+def _events_of_step(profile: "Profile", view: "View") -> "pd.DataFrame":
     step = view.options.step
     if not isinstance(step, int):
         return profile.events

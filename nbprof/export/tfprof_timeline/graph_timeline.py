@@ -1,7 +1,7 @@
-"""The timeline of the graph view: when its nodes ran on which device, and what flows between.
+"""The timeline of the graph view: when its nodes ran on which device, and what flowed between.
 
-A process is a device, a lane has no two ops at once, and an arrow goes from an op to one on another
-device that takes what it made.
+A process is a device, a lane never has two ops at once, and an arrow leads from an op to one on
+another device that takes its output.
 """
 
 from typing import TYPE_CHECKING
@@ -17,21 +17,24 @@ if TYPE_CHECKING:
 STREAM = "stream"
 
 
-def graph_events(profile: "Profile", view: "View") -> list[Event]:
-    """Draw the shown nodes; what flows and what memory is plotted comes last, as in tfprof."""
+def graph_events(view: "View") -> list[Event]:
+    """Draw the shown nodes; flows and memory come last, as in tfprof."""
+    profile = view.profile
+    assert profile is not None
     runs = Runs(profile, view)
     devices = runs.devices()
     names = profile.nodes["name"].tolist()
-    next_regions = _next_regions(profile, runs, devices)
+    consumers = _consumers(profile, runs, devices)
     events = [process(_title(device.name), device.pid) for device in devices.values()]
     flows: list[Event] = []
-    for device in devices.values():
-        for one in sorted(device.regions.values(), key=lambda found: (found.lane, found.start)):
-            name = names[one.node]
-            start, duration = micros_of_ns(one.start), micros_of_ns(one.duration)
-            events.append(region(name, device.pid, one.lane, start, duration))
-            for after in next_regions.get(id(one), ()):
-                flows += _arrow(f"{name}_flow", one, after, len(flows) // 2 + 1)
+    for drawn in (drawn for device in devices.values() for drawn in device.in_lanes()):
+        name = names[drawn.node]
+        times = (micros_of_ns(drawn.start), micros_of_ns(drawn.duration))
+        events.append(region(name, drawn.place, times))
+        end = micros_of_ns(drawn.start + drawn.duration)
+        for after in consumers.get(id(drawn), ()):
+            target = (after.place, micros_of_ns(after.start))
+            flows += flow(f"{name}_flow", len(flows) // 2 + 1, (drawn.place, end), target)
     plotted, points = memory_events(profile, runs, len(devices))
     return [*events, *plotted, *flows, *points]
 
@@ -41,31 +44,28 @@ def _title(device: str) -> str:
     return f"Op {kind} threads: {device}"
 
 
-def _arrow(name: str, before: Region, after: Region, number: int) -> list[Event]:
-    end = micros_of_ns(before.start + before.duration)
-    return [
-        flow("s", name, before.pid, before.lane, end, number),
-        flow("t", name, after.pid, after.lane, micros_of_ns(after.start), number),
-    ]
-
-
-def _next_regions(
+def _consumers(
     profile: "Profile", runs: Runs, devices: dict[str, Device]
 ) -> dict[int, list[Region]]:
-    """Find for each region, by its id, those on other devices that take what its node made."""
-    inputs = profile.inputs
-    known = inputs[inputs["source"] >= 0].sort_values(["node", "position"], kind="stable")
-    taken: dict[int, list[int]] = {}
-    for node, source in zip(known["node"].tolist(), known["source"].tolist(), strict=True):
-        if runs.is_tracked(source):
-            taken.setdefault(node, []).append(source)
+    """Return by `id(region)` the regions on other devices that take the output of its node."""
+    sources = _sources(profile, runs)
     found: dict[int, list[Region]] = {}
-    for device in sorted(devices.values(), key=lambda device: device.name):
-        if not device.schedules:
-            continue
+    scheduling = (device for device in devices.values() if device.schedules)
+    for device in sorted(scheduling, key=lambda device: device.name):
         for _, after in sorted(device.regions.items()):
-            for source in taken.get(after.node, ()):
+            for source in sources.get(after.node, ()):
                 for before in runs.scheduled(source, devices):
                     if before.pid != after.pid:
                         found.setdefault(id(before), []).append(after)
+    return found
+
+
+def _sources(profile: "Profile", runs: Runs) -> dict[int, list[int]]:
+    """Return the nodes that ran among the inputs of each node, in the order of the inputs."""
+    inputs = profile.inputs
+    known = inputs[inputs["source"] >= 0].sort_values(["node", "position"], kind="stable")
+    found: dict[int, list[int]] = {}
+    for node, source in zip(known["node"].tolist(), known["source"].tolist(), strict=True):
+        if runs.is_tracked(source):
+            found.setdefault(node, []).append(source)
     return found
