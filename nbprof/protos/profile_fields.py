@@ -1,4 +1,4 @@
-"""The numbers of the fields of a ProfileProto: ``tensorflow/core/profiler/tfprof_log.proto``."""
+"""Field numbers of a ProfileProto, from ``tensorflow/core/profiler/tfprof_log.proto``."""
 
 PROFILE_NODES = 1
 PROFILE_HAS_TRACE = 2

@@ -1,8 +1,8 @@
-"""What tfprof saves, as columns: the value which `ingest` reads and `export` writes.
+"""A profile saved by tfprof, as columns: `ingest` reads it and `export` writes it.
 
-Tables belong together by row numbers: `owner` is the row of the node, exec, device or memory
-record above, and ascends. Of a map, each table has all entries in file order; should a key be there
-twice, the last counts.
+Tables are linked by row numbers: `owner` is the row of the node, exec, device or memory record
+that a row belongs to, and ascends. The table of a map has all its entries in file order; the last
+entry of a key counts.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from nbprof.protos.texts import Texts
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Traces:
-    """The frames of call stacks: by owner, outermost first. Texts are ids of a string table."""
+    """Frames of call stacks, by owner, outermost first; texts are ids of a string table."""
 
     owner: Ints
-    """The entry or node whose stack it is."""
+    """Log entry or node the stack belongs to."""
     file_id: Ints
     lineno: Ints
     function_id: Ints
@@ -29,13 +29,13 @@ class Traces:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StringTable:
-    """Texts by id, in file order; of an id that is there twice the last counts."""
+    """Texts by id, in file order; the last text of an id counts."""
 
     id: Ints
     text: Texts
 
     def lookup(self) -> dict[int, str]:
-        """Make a dictionary of the table."""
+        """Return the table as a dictionary."""
         return dict(zip(self.id.tolist(), self.text.strings(), strict=True))
 
 
@@ -50,12 +50,12 @@ class NumberMap:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TupleMap:
-    """Maps from number to a list of numbers."""
+    """Maps from number to list of numbers."""
 
     owner: Ints
     key: Ints
     start: Ints
-    """Where in `values` each list begins."""
+    """Start of each list in `values`."""
     length: Ints
     values: Ints
 
@@ -70,20 +70,20 @@ class Labels:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Times:
-    """When an exec ran on a device."""
+    """Times of an exec on a device."""
 
     owner: Ints
-    """The row in `DeviceTimes`."""
+    """Row of `DeviceTimes`."""
     start_micros: Ints
     micros: Ints
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DeviceTimes:
-    """The devices for which an exec has times, those of the cpu first."""
+    """Devices for which an exec has times, the CPUs first."""
 
     owner: Ints
-    """The exec."""
+    """Row of `Execs`."""
     is_accelerator: Mask
     device: Texts
     times: Times
@@ -91,10 +91,10 @@ class DeviceTimes:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OutputMemory:
-    """What the outputs hold."""
+    """Memory held by outputs."""
 
     owner: Ints
-    """The row in `ExecMemory`."""
+    """Row of `ExecMemory`."""
     slot: Ints
     bytes: Ints
     pointer: Words
@@ -102,10 +102,10 @@ class OutputMemory:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExecMemory:
-    """What an exec held, one row for each time it ran."""
+    """Memory of an exec, one row per run."""
 
     owner: Ints
-    """The exec."""
+    """Row of `Execs`."""
     memory_micros: Ints
     host_temp_bytes: Ints
     host_persistent_bytes: Ints
@@ -121,20 +121,20 @@ class ExecMemory:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExecAllocations:
-    """What was allocated and freed while an exec ran."""
+    """Allocations and, as negative bytes, frees while an exec ran."""
 
     owner: Ints
-    """The exec."""
+    """Row of `Execs`."""
     alloc_micros: Ints
     alloc_bytes: Ints
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Execs:
-    """What is known of a node in a step."""
+    """The runs of a node in a step."""
 
     owner: Ints
-    """The node."""
+    """Row of the node."""
     step: Ints
     run_count: Ints
     all_start_micros: Ints
@@ -153,7 +153,7 @@ class SavedProfile:
     """The nodes of a saved profile, in file order."""
 
     key: Ints
-    """The number under which the node is saved, by which `inputs` mean it: its id, too."""
+    """Number under which the node is saved and that `inputs` refer to; also its id."""
     id: Ints
     name: Texts
     op: Texts
@@ -161,18 +161,18 @@ class SavedProfile:
     host_device: Texts
     float_ops: Ints
     inputs: NumberMap
-    """From position to the number of the node there."""
+    """From input position to the number of the node there."""
     src_output_index: NumberMap
-    """From the number of a node to which of its outputs is taken."""
+    """From the number of an input node to the output taken from it."""
     shape: Ints
-    """The dimensions of the own shapes of all nodes."""
+    """Dimensions of the nodes' own shapes."""
     shape_owner: Ints
     output_shapes: TupleMap
     op_types: Labels
     attributes: Labels
-    """Map entries as bytes, each with name and AttrValue."""
+    """Encoded map entries, each a name and an AttrValue."""
     has_code: Mask
-    """Whether the node has a call stack, be it of no frames."""
+    """Whether the node has a call stack, possibly without frames."""
     traces: Traces
     execs: Execs
     steps: Ints

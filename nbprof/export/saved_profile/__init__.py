@@ -1,4 +1,4 @@
-"""The file in which tfprof saves a profile, a ProfileProto."""
+"""The file format in which tfprof saves profiles, ProfileProto."""
 
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 def write(profile: "Profile", file: BinaryIO) -> None:
     """Write a file that tfprof opens (`ProfilerFromFile`, `--profile_path`).
 
-    tfprof shows what nbprof shows of a profile from `load_tfprof`. Not kept, for want of a place:
-    inputs from nodes that are not known, shapes of outputs that nobody takes, the values of a
-    checkpoint, attributes but for `data_format`, and what only tfprof's timeline draws, the
-    allocations on GPUs. Of a captured cell, times become whole µs (sums stay right to half a µs per
-    node and step), a node has one call stack and the mean of its float_ops, and layers, threads,
-    traces, shapes at run time and the summary are left out; two nodes of one name get different
-    ones.
+    For a profile from `load_tfprof`, tfprof then shows what nbprof shows. The format has no place
+    for inputs from unknown nodes, shapes of unused outputs, checkpoint values, attributes other
+    than `data_format`, and allocations on GPUs, which only tfprof's timeline draws.
+
+    For a captured cell, times become whole µs (sums stay right to half a µs per node and step), a
+    node has one call stack and its mean float_ops, and nodes of the same name get different ones.
+    Layers, threads, traces, run-time shapes and the summary are left out.
     """
     file.write(write_profile_proto(saved_profile(profile)))

@@ -1,5 +1,6 @@
-"""The events of a Profile as what tfprof saves: the execs, one for each node and step."""
+"""The events of a Profile as tfprof saves them: execs, one for each node and step."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,40 +23,75 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 STREAMS = "/stream:all"
-"""What tfprof adds to the name of a device for the time of its kernels."""
+"""Suffix of a device's name under which tfprof counts the time of its kernels."""
+
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class _Events:
+    """The events by node and step, with what the execs need of them."""
+
+    table: "pd.DataFrame"
+    row: Ints
+    """Exec of each event."""
+    first: Ints
+    """First event of each exec."""
+    start: Ints
+    """Start in whole µs; 0 means none in tfprof's files."""
+    end: Ints
+    """End in whole µs."""
+    device: Ints
+    """Device of each event, an index into `devices`."""
+    devices: list[str]
+
+    def column(self, name: str) -> Ints:
+        """Return a column as integers."""
+        return self.table[name].to_numpy(np.int64)
 
 
 def save_execs(profile: "Profile") -> Execs:
-    """Put the events of a node in a step together."""
-    events = profile.events.sort_values(["node", "step"], kind="stable")
-    node, step = (events[name].to_numpy(np.int64) for name in ("node", "step"))
-    begins = np.append(True, (node[1:] != node[:-1]) | (step[1:] != step[:-1]))[: len(node)]
-    row = np.cumsum(begins) - 1
-    first = np.flatnonzero(begins)
-    count = len(first)
-    start, end = _extent(profile, events)
-    earliest = np.full(count, np.iinfo(np.int64).max)
-    np.minimum.at(earliest, row[start > 0], start[start > 0])
+    """Combine the events of each node and step."""
+    events = _sorted_events(profile)
+    row, count = events.row, len(events.first)
+    is_timed = events.start > 0
+    earliest = np.full(count, NEVER)
+    np.minimum.at(earliest, row[is_timed], events.start[is_timed])
     latest = np.zeros(count, dtype=np.int64)
-    np.maximum.at(latest, row[start > 0], end[start > 0])
-    names, device = _devices(profile, events)
+    np.maximum.at(latest, row[is_timed], events.end[is_timed])
+    is_run = events.table["is_run"].to_numpy()
     return Execs(
-        owner=node[first],
-        step=step[first],
-        run_count=np.bincount(row, weights=events["is_run"].to_numpy(), minlength=count).astype(
-            np.int64
-        ),
-        all_start_micros=np.where(earliest == np.iinfo(np.int64).max, 0, earliest),
+        owner=events.column("node")[events.first],
+        step=events.column("step")[events.first],
+        run_count=np.bincount(row, weights=is_run, minlength=count).astype(np.int64),
+        all_start_micros=np.where(earliest == NEVER, 0, earliest),
         latest_end_micros=latest,
-        times=_times(events, row, start, names, device),
-        memory=_memory(events, row, end),
+        times=_times(events),
+        memory=_memory(events),
         allocations=ExecAllocations(*(np.zeros(0, np.int64) for _ in range(3))),
-        devices=_seen(row, names, device),
+        devices=_seen_devices(events),
+    )
+
+
+def _sorted_events(profile: "Profile") -> _Events:
+    table = profile.events.sort_values(["node", "step"], kind="stable")
+    node, step = (table[name].to_numpy(np.int64) for name in ("node", "step"))
+    begins = np.append(True, (node[1:] != node[:-1]) | (step[1:] != step[:-1]))[: len(node)]
+    start, end = _extent(profile, table)
+    devices, device = _devices(profile, table)
+    return _Events(
+        table=table,
+        row=np.cumsum(begins) - 1,
+        first=np.flatnonzero(begins),
+        start=start,
+        end=end,
+        device=device,
+        devices=devices,
     )
 
 
 def _extent(profile: "Profile", events: "pd.DataFrame") -> tuple[Ints, Ints]:
-    """Give start and end in whole µs; in tfprof's files a time of 0 is none."""
+    """Return start and end in whole µs; a cell's never start at 0, which would mean no time."""
     start_ns, ns = (events[name].to_numpy(np.int64) for name in ("start_ns", "duration_ns"))
     if profile.recording.tfprof:
         return start_ns // 1000, (start_ns + ns) // 1000
@@ -64,7 +100,10 @@ def _extent(profile: "Profile", events: "pd.DataFrame") -> tuple[Ints, Ints]:
 
 
 def _devices(profile: "Profile", events: "pd.DataFrame") -> tuple[list[str], Ints]:
-    """Name the device of each event; in a cell it is the node's, and kernels have its streams."""
+    """Return all device names and the device of each event.
+
+    In a cell it is the node's device; kernels ran on the streams of it.
+    """
     if profile.recording.tfprof:
         return profile.threads["device"].tolist(), events["thread"].to_numpy(np.int64)
     own = [device.lower() for device in profile.nodes["device"]]
@@ -76,7 +115,7 @@ def _devices(profile: "Profile", events: "pd.DataFrame") -> tuple[list[str], Int
 
 
 def _whole_micros(group: Ints, ns: Ints) -> Ints:
-    """Round so that the sum of each group, whose rows are together, is right to half a µs."""
+    """Round to µs so that the sum of each run of equal groups is right to half a µs."""
     until = np.append(0, np.cumsum(ns))
     first = np.append(True, group[1:] != group[:-1])[: len(group)]
     before = np.repeat(until[:-1][first], np.diff(np.append(np.flatnonzero(first), len(group))))
@@ -84,15 +123,12 @@ def _whole_micros(group: Ints, ns: Ints) -> Ints:
     return np.asarray(end - begin, dtype=np.int64)
 
 
-def _times(
-    events: "pd.DataFrame", row: Ints, start: Ints, names: list[str], device: Ints
-) -> DeviceTimes:
-    """List what counts as time, by exec, the cpu's first, and device."""
-    accelerator = events["accelerator"].to_numpy()
-    ns = events["self_ns"].to_numpy(np.int64)
-    counted = np.flatnonzero(accelerator | events["is_run"].to_numpy(bool) | (ns != 0))
-    width = max(len(names), 1)
-    key = (2 * row + accelerator)[counted] * width + device[counted]
+def _times(events: _Events) -> DeviceTimes:
+    """Return the events that count as time, by exec, the CPU's first, and device."""
+    accelerator, ns = events.table["accelerator"].to_numpy(), events.column("self_ns")
+    counted = np.flatnonzero(accelerator | events.table["is_run"].to_numpy(bool) | (ns != 0))
+    width = max(len(events.devices), 1)
+    key = (2 * events.row + accelerator)[counted] * width + events.device[counted]
     keys, group = np.unique(key, return_inverse=True)
     order = np.argsort(group, kind="stable")
     taken = counted[order]
@@ -100,31 +136,32 @@ def _times(
     return DeviceTimes(
         owner=kind // 2,
         is_accelerator=kind % 2 == 1,
-        device=Texts.of([names[number] for number in (keys % width).tolist()]),
-        times=Times(group[order], start[taken], _whole_micros(group[order], ns[taken])),
+        device=Texts.of([events.devices[number] for number in (keys % width).tolist()]),
+        times=Times(group[order], events.start[taken], _whole_micros(group[order], ns[taken])),
     )
 
 
-def _seen(row: Ints, names: list[str], device: Ints) -> Labels:
-    """List the devices on which each exec was seen."""
-    width = max(len(names), 1)
-    pairs = np.unique(row * width + device)
-    return Labels(pairs // width, Texts.of([names[number] for number in (pairs % width).tolist()]))
+def _seen_devices(events: _Events) -> Labels:
+    """Return the devices on which each exec was seen."""
+    width = max(len(events.devices), 1)
+    pairs = np.unique(events.row * width + events.device)
+    names = [events.devices[number] for number in (pairs % width).tolist()]
+    return Labels(pairs // width, Texts.of(names))
 
 
-def _memory(events: "pd.DataFrame", row: Ints, end: Ints) -> ExecMemory:
-    """Keep what each run asked for and held; what is not known is 0, as in tfprof."""
+def _memory(events: _Events) -> ExecMemory:
+    """Return the memory of each run; unknown is 0, as in tfprof."""
     held = {
-        name: np.nan_to_num(events[name].to_numpy(np.float64)).astype(np.int64)
+        name: np.nan_to_num(events.table[name].to_numpy(np.float64)).astype(np.int64)
         for name in ("bytes", "peak_bytes", "residual_bytes", "output_bytes")
     }
     has_any: Mask = np.any([values != 0 for values in held.values()], axis=0)
-    chosen = np.flatnonzero(events["is_run"].to_numpy(bool) | has_any)
+    chosen = np.flatnonzero(events.table["is_run"].to_numpy(bool) | has_any)
     nothing = np.zeros(len(chosen), dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)
     return ExecMemory(
-        owner=row[chosen],
-        memory_micros=end[chosen],
+        owner=events.row[chosen],
+        memory_micros=events.end[chosen],
         host_temp_bytes=nothing,
         host_persistent_bytes=nothing,
         accelerator_temp_bytes=nothing,

@@ -1,4 +1,4 @@
-"""Write the execs of a saved profile: what a node did in a step."""
+"""Write the execs of a saved profile: the runs of a node in a step."""
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from nbprof.protos.texts import (
 
 
 def write_execs(execs: Execs) -> Texts:
-    """Write the entries of maps from step to ExecProfile."""
+    """Return the encoded entries of maps from step to ExecProfile."""
     count = len(execs)
     row = np.arange(count)
     values = assemble(

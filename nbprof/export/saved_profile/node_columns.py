@@ -1,4 +1,4 @@
-"""The tables of a Profile as what tfprof saves: the nodes."""
+"""The nodes of a Profile as tfprof saves them."""
 
 import re
 from typing import TYPE_CHECKING
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.arrays import Ints
+from nbprof.export.protobuf_writer import bytes_field
 from nbprof.export.saved_profile.exec_columns import save_execs
 from nbprof.export.saved_profile.node_stacks import save_stacks
+from nbprof.protos.profile_fields import KEY, VALUE
 from nbprof.protos.saved_profile import Labels, NumberMap, SavedProfile, TupleMap
 from nbprof.protos.texts import Texts, to_utf8
 
@@ -16,13 +18,16 @@ if TYPE_CHECKING:
 
 GPU = re.compile(r"gpu:\d+")
 DATA_FORMAT = b"data_format"
+ATTR_TEXT = 2
+"""Field number of the text in an AttrValue."""
+
 SCALAR = "scalar"
 
 Dims = tuple[int, ...]
 
 
 def saved_profile(profile: "Profile") -> SavedProfile:
-    """Number the nodes as they stand, and describe each as tfprof does."""
+    """Describe each node as tfprof does; its number is its row."""
     nodes = profile.nodes
     number = np.arange(len(nodes))
     devices = [device.lower() for device in nodes["device"]]
@@ -55,14 +60,14 @@ def saved_profile(profile: "Profile") -> SavedProfile:
 
 
 def _dims(text: str) -> Dims:
-    """Read a shape as the tables spell it; tfprof takes a scalar for one dimension of 1."""
+    """Parse a shape of the tables; tfprof treats a scalar as one dimension of 1."""
     if text == SCALAR:
         return (1,)
     return tuple(map(int, text.split("x"))) if text and text != "unknown" else ()
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Number the names that are taken: tfprof knows a node by its name."""
+    """Append numbers to repeated names, since tfprof identifies nodes by name."""
     taken = set(names)
     seen: set[str] = set()
     found = []
@@ -77,7 +82,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _float_ops(profile: "Profile") -> Ints:
-    """Give the float operations of one run of each node: what is not known is 0, as in tfprof."""
+    """Return the float operations of one run of each node; unknown is 0, as in tfprof."""
     if profile.recording.tfprof:
         return profile.float_ops.to_numpy().astype(np.int64)
     events, count = profile.events, len(profile.nodes)
@@ -105,10 +110,9 @@ def _attributes(profile: "Profile") -> Labels:
 
 
 def _attribute(text: str) -> bytes:
-    """Write the map entry of a data format, which has a few letters: all sizes take one byte."""
-    written = to_utf8(text)[:100]
-    value = b"\x12" + bytes([len(written)]) + written
-    return b"\x0a" + bytes([len(DATA_FORMAT)]) + DATA_FORMAT + b"\x12" + bytes([len(value)]) + value
+    """Return the encoded map entry of a data format."""
+    value = bytes_field(ATTR_TEXT, to_utf8(text)[:100])
+    return bytes_field(KEY, DATA_FORMAT) + bytes_field(VALUE, value)
 
 
 def _labels(lists: list[list[bytes]]) -> Labels:
@@ -117,26 +121,22 @@ def _labels(lists: list[list[bytes]]) -> Labels:
 
 
 def _edges(profile: "Profile") -> tuple[NumberMap, NumberMap, TupleMap]:
-    """Give the inputs of known nodes, which output each is, and the shapes of these outputs.
+    """Return the inputs of known nodes, which output each takes, and the shapes of those outputs.
 
-    The outputs of a node are numbered by the distinct shapes that its consumers see.
+    A node's outputs are numbered by the distinct shapes that its consumers see.
     """
     table = profile.inputs
     known = table[table["source"] >= 0].sort_values(["node", "position"], kind="stable")
     node, position, source = (
         known[name].to_numpy(np.int64) for name in ("node", "position", "source")
     )
-    outputs: dict[tuple[int, str], int] = {}
-    seen: dict[int, int] = {}
+    outputs: dict[int, dict[str, int]] = {}
     taken: dict[tuple[int, int], int] = {}
-    for consumer, producer, shape in zip(
-        node.tolist(), source.tolist(), known["shape"], strict=True
-    ):
+    edges = zip(node.tolist(), source.tolist(), known["shape"], strict=True)
+    for consumer, producer, shape in edges:
         if shape != "unknown":
-            if (producer, shape) not in outputs:
-                outputs[producer, shape] = seen.get(producer, 0)
-                seen[producer] = outputs[producer, shape] + 1
-            taken[consumer, producer] = outputs[producer, shape]
+            numbers = outputs.setdefault(producer, {})
+            taken[consumer, producer] = numbers.setdefault(shape, len(numbers))
     pairs = np.array(list(taken), dtype=np.int64).reshape(-1, 2)
     return (
         NumberMap(node, position, source),
@@ -145,8 +145,13 @@ def _edges(profile: "Profile") -> tuple[NumberMap, NumberMap, TupleMap]:
     )
 
 
-def _output_shapes(outputs: dict[tuple[int, str], int]) -> TupleMap:
-    rows = sorted((producer, number, _dims(text)) for (producer, text), number in outputs.items())
+def _output_shapes(outputs: dict[int, dict[str, int]]) -> TupleMap:
+    """Return the shapes, given the number of each node's outputs by shape."""
+    rows = sorted(
+        (producer, number, _dims(text))
+        for producer, numbers in outputs.items()
+        for text, number in numbers.items()
+    )
     length = np.array([len(dims) for *_, dims in rows], dtype=np.int64)
     return TupleMap(
         owner=np.array([producer for producer, *_ in rows], dtype=np.int64),

@@ -1,4 +1,4 @@
-"""The call stacks of nodes, their texts by number."""
+"""The call stacks of nodes, with their texts in a numbered table."""
 
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 START_NOT_KNOWN = -1
-"""What TensorFlow 2 writes for the line where a function begins."""
+"""Line where a function begins; TensorFlow 2 always writes this."""
 
 
 def save_stacks(profile: "Profile") -> tuple[Mask, Traces, StringTable]:
-    """Give each node its stack, the first that it ran with: which have one, frames and texts."""
+    """Return which nodes have a stack, the frames of the first each ran with, and their texts."""
     frames = profile.frames
     of_frame = frames["stack"].to_numpy(np.int64)
     order = np.argsort(of_frame, kind="stable")
@@ -43,11 +43,11 @@ def save_stacks(profile: "Profile") -> tuple[Mask, Traces, StringTable]:
 
 
 def _stack_of_node(profile: "Profile") -> Ints:
-    """Give the stack of each node, -1 where it has none; in tfprof's inputs it has its number."""
+    """Return the stack of each node, -1 for none; in tfprof's inputs both have the same number."""
     if profile.recording.tfprof:
         return np.arange(len(profile.nodes))
     found = np.full(len(profile.nodes), -1)
     stack = profile.events["stack"].to_numpy(np.int64)
-    known = np.flatnonzero(stack >= 0)[::-1]  # the first is written last
+    known = np.flatnonzero(stack >= 0)[::-1]  # reversed, so that the first one wins
     found[profile.events["node"].to_numpy()[known]] = stack[known]
     return found

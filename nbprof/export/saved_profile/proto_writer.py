@@ -1,4 +1,4 @@
-"""Write a ProfileProto, the file in which tfprof saves a profile."""
+"""Write a ProfileProto, the file format in which tfprof saves profiles."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ from nbprof.protos.texts import (
 
 
 def write_profile_proto(profile: SavedProfile) -> bytes:
-    """Write the bytes of a ProfileProto, which tfprof reads."""
+    """Return the bytes of a ProfileProto, which tfprof reads."""
     count = len(profile)
     top = np.zeros(1, np.int64)
     entries = assemble(
