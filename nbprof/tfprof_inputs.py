@@ -1,4 +1,4 @@
-"""`nbprof.load_tfprof`: a Profile of the files that tfprof was given."""
+"""`nbprof.load_tfprof`: a Profile of the files that are tfprof's inputs."""
 
 import os
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 Given = Any
-"""A protobuf message, its bytes, or the path of a file that holds it."""
+"""A protobuf message, its bytes, or the path of a file with it."""
 
 
 def load_tfprof(
@@ -20,11 +20,11 @@ def load_tfprof(
     op_log: Given | None = None,
     checkpoint: "str | os.PathLike[str] | None" = None,
 ) -> "Profile":
-    """Make a Profile of tfprof's inputs: a graph, its runs, a log, a checkpoint.
+    """Make a Profile of tfprof's inputs: a graph, its runs, an op log, a checkpoint.
 
-    Each is a protobuf message, its bytes or a path; a graph may be text. The first of `run_meta` is
-    step 0, the next step 1 and so on; a pair `(step, run)` says its step, and runs of one step are
-    added up.
+    Each is a protobuf message, its bytes or a path, in binary or text format; the checkpoint is a
+    path. The runs in `run_meta` are steps 0, 1 and so on, unless given as pairs `(step, run)`; runs
+    of the same step are added up.
     """
     from nbprof.ingest.tfprof.checkpoint import read_checkpoint
     from nbprof.ingest.tfprof.graph_def import read_graph_def
@@ -45,14 +45,14 @@ def load_tfprof(
 
 
 def _steps(run_meta: Given) -> list[tuple[int, Given]]:
-    """Give each run its step."""
+    """Return each run with its step."""
     if isinstance(run_meta, (str, bytes, os.PathLike)) or not isinstance(run_meta, Iterable):
         run_meta = [run_meta]
     return [run if isinstance(run, tuple) else (step, run) for step, run in enumerate(run_meta)]
 
 
 def _bytes(given: Given, message: str, what: str) -> tuple[bytes, str]:
-    """Give the binary message, whatever it was given as, and a name for it in errors."""
+    """Return the message in binary format, and its name for errors."""
     from nbprof.ingest.tfprof.text_format import looks_like_text, to_binary
 
     if hasattr(given, "SerializeToString"):
@@ -66,7 +66,7 @@ def _bytes(given: Given, message: str, what: str) -> tuple[bytes, str]:
 
 def _read(path: Given, what: str) -> tuple[bytes, str]:
     if not isinstance(path, (str, os.PathLike)):
-        raise NbprofError(f"{what}: a message, its bytes or a path is needed, not {path!r}.")
+        raise NbprofError(f"{what}: pass a message, its bytes or a path, not {path!r}.")
     try:
         return Path(path).read_bytes(), str(path)
     except OSError as error:

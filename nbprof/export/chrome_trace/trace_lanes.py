@@ -37,7 +37,7 @@ class Lane:
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Slices, in ns since the trace's zero; `lane` indexes the layout's lanes."""
+    """Slices, in ns; `lane` indexes the layout's lanes."""
 
     start: Ints
     end: Ints
@@ -62,6 +62,7 @@ class Layout:
     """Names of the processes; the first has pid 1."""
     lanes: tuple[Lane, ...]
     steps: Slices
+    """In ns since the trace's zero, like `ops`."""
     ops: Slices
     zero_ns: int
     """Zero of the trace in ns since the cell's start; negative if anything began earlier."""
@@ -76,36 +77,41 @@ class Layout:
 
 def lay_out(profile: "Profile") -> Layout:
     """Lay out the lanes: the steps first, then the threads of each device."""
-    step_start, step_end = _step_times(profile)
-    # Steps that overlap were made by two threads: neither is inside the other.
-    step_lane = side_by_side(step_start, step_end)
-    step_lanes = int(step_lane.max(initial=-1)) + 1
-    events = profile.events
-    thread = events["thread"].to_numpy(np.intp)
-    start = events["start_ns"].to_numpy(np.int64)
-    storey, end = stack(thread, start, start + events["duration_ns"].to_numpy(np.int64))
-    storeys = np.zeros(len(profile.threads), dtype=np.intp)
-    np.maximum.at(storeys, thread, storey + 1)
+    steps = _step_slices(profile)
+    step_lanes = int(steps.lane.max(initial=-1)) + 1
     order = _order(profile)
-    first_lane = np.zeros(len(storeys), dtype=np.intp)
-    first_lane[order] = step_lanes + np.cumsum(storeys[order]) - storeys[order]
-
-    titles = (*([(STEPS, STEPS)] * step_lanes), *_thread_titles(profile, order, storeys))
+    ops, lane_counts = _op_slices(profile, order, step_lanes)
+    titles = (*([(STEPS, STEPS)] * step_lanes), *_thread_titles(profile, order, lane_counts))
     processes, lanes = _number(titles)
     allocated = profile.allocations["start_ns"].to_numpy(np.int64)
-    zero = min(int(times.min(initial=0)) for times in (step_start, start, allocated))
+    zero = min(int(times.min(initial=0)) for times in (steps.start, ops.start, allocated))
     return Layout(
         processes=processes,
         lanes=lanes,
-        steps=Slices(step_start - zero, step_end - zero, step_lane),
-        ops=Slices(start - zero, end - zero, first_lane[thread] + storey),
+        steps=Slices(steps.start - zero, steps.end - zero, steps.lane),
+        ops=Slices(ops.start - zero, ops.end - zero, ops.lane),
         zero_ns=zero,
     )
 
 
-def _step_times(profile: "Profile") -> tuple[Ints, Ints]:
+def _step_slices(profile: "Profile") -> Slices:
     start, micros = (profile.steps[name].to_numpy(float) for name in ("start_micros", "micros"))
-    return np.rint(start * 1e3).astype(np.int64), np.rint((start + micros) * 1e3).astype(np.int64)
+    begin, end = (np.rint(times * 1e3).astype(np.int64) for times in (start, start + micros))
+    # Steps that overlap were made by two threads: neither is inside the other.
+    return Slices(begin, end, side_by_side(begin, end))
+
+
+def _op_slices(profile: "Profile", order: Rows, first_lane: int) -> tuple[Slices, Rows]:
+    """Return the op runs, and how many lanes each thread needs from `first_lane` on."""
+    events = profile.events
+    thread = events["thread"].to_numpy(np.intp)
+    start = events["start_ns"].to_numpy(np.int64)
+    storey, end = stack(thread, start, start + events["duration_ns"].to_numpy(np.int64))
+    counts = np.zeros(len(profile.threads), dtype=np.intp)
+    np.maximum.at(counts, thread, storey + 1)
+    first = np.zeros(len(counts), dtype=np.intp)
+    first[order] = first_lane + np.cumsum(counts[order]) - counts[order]
+    return Slices(start, end, first[thread] + storey), counts
 
 
 def _order(profile: "Profile") -> Rows:
@@ -136,13 +142,13 @@ def is_cell(profile: "Profile") -> "npt.NDArray[np.bool_]":
     return np.zeros(len(threads), dtype=bool)
 
 
-def _thread_titles(profile: "Profile", order: Rows, storeys: Rows) -> "Iterator[tuple[str, str]]":
+def _thread_titles(profile: "Profile", order: Rows, counts: Rows) -> "Iterator[tuple[str, str]]":
     """Yield process and lane name for each lane of each thread."""
     names, processes = profile.threads["name"].tolist(), _processes(profile)
     own = is_cell(profile)
     for thread in order.tolist():
         name = f"{names[thread]} ({CELL})" if own[thread] else names[thread]
-        for storey in range(storeys[thread]):
+        for storey in range(counts[thread]):
             yield processes[thread], f"{name} ({OVERLAPPING})" if storey else name
 
 

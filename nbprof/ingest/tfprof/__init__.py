@@ -1,1 +1,1 @@
-"""Read the files of tfprof into columns, and write its saved profiles, without TensorFlow."""
+"""Read tfprof's files into columns, without TensorFlow."""

@@ -1,7 +1,7 @@
-"""Read a TensorFlow checkpoint: which variables it has, and their values when asked for.
+"""Read a TensorFlow checkpoint: its variables, and their values on request.
 
-A checkpoint is a family of files, ``<prefix>.index`` and ``<prefix>.data-00000-of-00001``; it goes
-by its prefix. The field numbers are those of ``tensorflow/core/protobuf/tensor_bundle.proto``.
+A checkpoint is a family of files, ``<prefix>.index`` and ``<prefix>.data-00000-of-00001``, named by
+its prefix. The field numbers are those of ``tensorflow/core/protobuf/tensor_bundle.proto``.
 """
 
 from dataclasses import dataclass
@@ -32,12 +32,13 @@ SHAPE_DIM = tag(2)
 DIM_SIZE = tag(1, VARINT)
 
 SLICE_KEY = b"\0"
-"""With it begin the keys of parts of variables; those of variables are names."""
+"""First byte of keys that belong to parts of variables; other keys are variable names."""
 
 MOST_DIMS = 254
-"""So many dimensions TensorFlow allows."""
+"""Maximum number of dimensions in TensorFlow."""
 
 MOST_NUMPY_DIMS = 32
+"""Maximum number of dimensions in numpy 1."""
 
 BFLOAT16 = "bfloat16"
 
@@ -58,24 +59,24 @@ NUMPY_TYPES = {
     "complex64": "<c8",
     "complex128": "<c16",
 }
-"""How the values of a type are written, for the types numpy can hold."""
+"""numpy type of the saved values, for TensorFlow's types that numpy can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable in a checkpoint: what it is and where its values are."""
+    """A variable in a checkpoint: its type and shape, and where its values are."""
 
     dtype: str
-    """TensorFlow's name of the type in lower case, such as `float`; `type 99` if it is new."""
+    """TensorFlow's name of the type in lower case, such as `float`; `type 99` if unknown."""
     shape: tuple[int, ...]
     shard: int
     offset: int
     size: int
     is_sliced: bool
-    """Whether the values are saved in parts, as those of a partitioned variable are."""
+    """Whether the values are saved in parts, as for a partitioned variable."""
 
     def fits(self, item_size: int) -> bool:
-        """Tell whether shape and size agree, and numpy can hold the shape."""
+        """Return whether shape and size agree, and numpy can hold the shape."""
         if len(self.shape) > MOST_NUMPY_DIMS or min(self.shape, default=0) < 0:
             return False
         largest = prod(dim for dim in self.shape if dim) * item_size
@@ -84,7 +85,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The variables of a checkpoint by name."""
+    """A checkpoint and its variables by name."""
 
     prefix: Path
     shards: int
@@ -99,12 +100,12 @@ class Checkpoint:
         what = f"{self.prefix}, variable {name}"
         if variable.is_sliced or variable.dtype not in NUMPY_TYPES:
             saved = "in parts" if variable.is_sliced else f"as {variable.dtype}"
-            raise NbprofError(f"{what}: its values are saved {saved}, which nbprof does not read.")
+            raise NbprofError(f"{what}: its values are saved {saved}, which nbprof cannot read.")
         dtype = np.dtype(NUMPY_TYPES[variable.dtype])
         if not variable.fits(dtype.itemsize):
             raise NbprofError(
-                f"{what}: {variable.size} bytes are no values of the shape {variable.shape} "
-                f"and the type {variable.dtype}."
+                f"{what}: {variable.size} bytes do not hold values of shape {variable.shape} "
+                f"and type {variable.dtype}."
             )
         order = dtype.newbyteorder(">" if self.is_big_endian else "<")
         written = np.frombuffer(self._read(variable), order)
@@ -129,13 +130,13 @@ class Checkpoint:
 
 
 def read_checkpoint(prefix: str | Path) -> Checkpoint:
-    """Read the index of the checkpoint of that prefix."""
+    """Read the index of the checkpoint with this prefix."""
     prefix = Path(str(prefix).removesuffix(".index"))
     path = Path(f"{prefix}.index")
     if prefix.is_file() and not path.is_file():
         raise NbprofError(
-            f"{prefix} is not the prefix of a checkpoint, as it is a file itself: checkpoints in "
-            "one file, of TensorFlow's first format, have to be restored and saved anew."
+            f"{prefix} is a file, not the prefix of a checkpoint: a checkpoint in TensorFlow's "
+            "first format, a single file, must be restored and saved again."
         )
     try:
         data = path.read_bytes()
@@ -145,7 +146,7 @@ def read_checkpoint(prefix: str | Path) -> Checkpoint:
 
 
 def read_index(data: bytes, prefix: Path) -> Checkpoint:
-    """Read the bytes of the index of the checkpoint of that prefix."""
+    """Read the bytes of the index of the checkpoint with this prefix."""
     source = f"{prefix}.index"
     shards, is_big_endian = 0, False
     variables = {}

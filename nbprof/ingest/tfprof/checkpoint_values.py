@@ -1,4 +1,4 @@
-"""The values of variables in a checkpoint, as tfprof prints them."""
+"""The values of a checkpoint's variables, as tfprof prints them."""
 
 from typing import Any
 
@@ -9,11 +9,13 @@ from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.checkpoint import Checkpoint
 
 LONGEST = 10_000
+"""Longest text of a value, in characters, before it is cut."""
+
 OMITTED = "...omitted from display\n\n"
 
 
 def value_table(names: list[str], checkpoint: Checkpoint | None) -> pd.DataFrame:
-    """List the values of the nodes that are variables of the checkpoint, as texts."""
+    """Return the values, as texts, of the nodes that are variables of the checkpoint."""
     rows: list[tuple[int, str]] = []
     if checkpoint is not None:
         known = checkpoint.variables
@@ -30,9 +32,9 @@ def _value(checkpoint: Checkpoint, name: str) -> str:
 
 
 def spell_value(values: npt.NDArray[Any]) -> str:
-    """Write nested brackets; what is too long is cut."""
+    """Return values in nested brackets, cut if too long."""
     number = "%.2f " if values.dtype.kind == "f" else "%d "
-    # A number takes two letters at least.
+    # A number takes at least two characters, so fewer rows fill the text.
     if values.size > LONGEST:
         shape = values.shape
         rows = max(1, -(-LONGEST * shape[0] // values.size))

@@ -1,4 +1,4 @@
-"""Read the execs of a saved profile: what a node did in a step."""
+"""Read the execs of a saved profile: the runs of a node in a step."""
 
 import numpy as np
 
@@ -55,13 +55,13 @@ def read_execs(buffer: Buffer, entries: Spans) -> Execs:
 
 
 def value_messages(in_entries: Fields, count: int) -> Spans:
-    """Give the value of each of `count` map entries."""
+    """Return the value of each of `count` map entries."""
     values = in_entries.last(count, tag(VALUE))
     return Spans(values.row, values.begin, values.value)
 
 
 def read_labels(buffer: Buffer, fields: Fields, number: int) -> Labels:
-    """Read a field of repeated texts or, undecoded, messages."""
+    """Read a repeated field of texts or of messages, which stay encoded."""
     found = fields.messages(tag(number))
     return Labels(owners(found), span_texts(found, buffer.data))
 

@@ -1,8 +1,7 @@
 """Read a binary GraphDef: the nodes of the graph itself, in file order.
 
-What happens inside the functions of its library is no part of it, as in tfprof. Attributes are not
-decoded, but for the three that tfprof looks into; where each of them is, is kept, so that a saved
-profile can repeat them.
+Like tfprof, it ignores what is inside the functions of the library. Only the three attributes that
+tfprof uses are decoded; the others are kept as bytes.
 
 The field numbers are those of ``tensorflow/core/framework/{graph,node_def,attr_value}.proto``.
 """
@@ -35,7 +34,6 @@ ENTRY_VALUE = tag(2)
 VALUE_LIST = tag(1)
 VALUE_TEXT = tag(2)
 VALUE_SHAPE = tag(7)
-# Of these a value has one, the last that is written.
 VALUES = (
     VALUE_LIST,
     VALUE_TEXT,
@@ -48,6 +46,7 @@ VALUES = (
     tag(9),
     tag(10),
 )
+"""Kinds of an AttrValue; the last one written counts."""
 
 LIST_SHAPE = tag(7)
 
@@ -59,31 +58,31 @@ DIM_SIZE = tag(1, VARINT)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inputs:
-    """The inputs of all nodes: by node, then in their order."""
+    """Inputs of all nodes, by node and position."""
 
     node: Ints
     position: Ints
-    """Which of the node's inputs it is, from 0 on; control inputs count."""
+    """Index among the node's inputs, control inputs included."""
     text: Texts
-    """As written: `name`, `name:1` or `^name`."""
+    """The input as written: `name`, `name:1` or `^name`."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shapes:
-    """Shapes of nodes, as written; a node without a row has none."""
+    """Shapes of nodes as written; a node without a row has none."""
 
     node: Ints
     """Ascending."""
     output: Ints
-    """Which output of the node it describes, from 0 on."""
+    """Index of the output described."""
     unknown_rank: Mask
-    """True where the number of dimensions is not known; a scalar has rank 0 and False here."""
+    """Whether the number of dimensions is unknown; a scalar has known rank 0."""
     start: Ints
-    """Where in `dims` the dimensions of each shape begin."""
+    """Start of each shape in `dims`."""
     rank: Ints
-    """How many they are."""
+    """Number of dimensions."""
     dims: Ints
-    """The dimensions of all shapes; -1 is an unknown one."""
+    """Dimensions of all shapes; -1 is unknown."""
 
     def __len__(self) -> int:
         return len(self.node)
@@ -91,21 +90,21 @@ class Shapes:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Attributes:
-    """All attributes of all nodes, undecoded, by node and in file order."""
+    """All attributes of all nodes, encoded, by node and in file order."""
 
     node: Ints
     name: Texts
     value: Texts
-    """The bytes of each AttrValue."""
+    """Bytes of each AttrValue."""
     entry: Texts
-    """The bytes of each map entry: name and value, as ProfileNode has them too."""
+    """Bytes of each map entry, name and value, as ProfileNode has them too."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphDef:
     """The nodes of a graph in file order; a name may occur more than once.
 
-    What is in the attributes is read when it is first asked for, and damage in it is reported then.
+    Attributes are decoded on first use; damage in them is reported then.
     """
 
     name: Texts
@@ -120,12 +119,12 @@ class GraphDef:
 
     @cached_property
     def attributes(self) -> Attributes:
-        """All attributes, undecoded."""
+        """All attributes, encoded."""
         return read_attributes(self._buffer, self._entries)
 
     @cached_property
     def shape(self) -> Shapes:
-        """The attribute `shape`, at most one a node."""
+        """The attribute `shape`, at most one per node."""
         return _read_shape(self._buffer, self.attributes)
 
     @cached_property
@@ -135,7 +134,7 @@ class GraphDef:
 
     @cached_property
     def data_format(self) -> dict[int, bytes]:
-        """The attribute `data_format` by the row of the node, where it is a text."""
+        """The attribute `data_format` by row of the node, where it is a text."""
         return read_data_format(self._buffer, self.attributes)
 
 
@@ -157,14 +156,14 @@ def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
 
 
 def count_up(row: Ints) -> Ints:
-    """Number the rows of each run of equal values from 0 on."""
+    """Number the rows of each run of equal values from 0."""
     first = np.append(True, row[1:] != row[:-1])[: len(row)]
     start = np.flatnonzero(first)
     return np.arange(len(row)) - np.repeat(start, np.diff(np.append(start, len(row))))
 
 
 def read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
-    """Read the entries of the nodes' maps from name to AttrValue."""
+    """Read the entries of maps from name to AttrValue."""
     fields = scan(buffer, entries)
     count = len(entries)
     return Attributes(
@@ -176,7 +175,7 @@ def read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
 
 
 def _read_values(buffer: Buffer, attributes: Attributes, name: bytes) -> tuple[Fields, Fields]:
-    """Read the attribute of that name of each node: its kind, and all its fields."""
+    """Return kind and fields of each node's attribute with this name."""
     rows = np.flatnonzero(attributes.name.equal(name))
     node = attributes.node[rows]
     values = attributes.value.take(rows)
@@ -191,7 +190,7 @@ def _read_values(buffer: Buffer, attributes: Attributes, name: bytes) -> tuple[F
 
 
 def _of_kind(kind: Fields, fields: Fields, wanted: int) -> Spans:
-    """Give the messages of the attributes that are of that kind in the end."""
+    """Return the messages of the attributes that are of the wanted kind."""
     found = fields.messages(wanted)
     return found[np.flatnonzero(np.isin(found.row, kind.row[kind.tag == wanted]))]
 
@@ -210,7 +209,7 @@ def _read_output_shapes(buffer: Buffer, attributes: Attributes) -> Shapes:
 
 
 def read_shapes(buffer: Buffer, shapes: Spans, output: Ints) -> Shapes:
-    """Read TensorShapeProtos, which describe these outputs of the nodes in `shapes.row`."""
+    """Read TensorShapeProtos that describe these outputs of the nodes in `shapes.row`."""
     fields = scan(buffer, shapes)
     dims = fields.messages(SHAPE_DIM)
     rank = np.bincount(dims.row, minlength=len(shapes))
@@ -225,7 +224,7 @@ def read_shapes(buffer: Buffer, shapes: Spans, output: Ints) -> Shapes:
 
 
 def read_data_format(buffer: Buffer, attributes: Attributes) -> dict[int, bytes]:
-    """Read the attribute `data_format` of each node that has it, where it is a text."""
+    """Return the attribute `data_format` by row of the node, where it is a text."""
     kind, _ = _read_values(buffer, attributes, b"data_format")
     texts = kind.where(VALUE_TEXT)
     return dict(zip(texts.row.tolist(), texts.payloads(buffer.data), strict=True))

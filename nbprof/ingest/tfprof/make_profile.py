@@ -1,4 +1,4 @@
-"""From tfprof's inputs to the tables of a Profile."""
+"""Make a Profile of tfprof's inputs, table by table."""
 
 from collections.abc import Callable
 from math import prod
@@ -8,20 +8,23 @@ import numpy as np
 import pandas as pd
 
 from nbprof._profile import Profile, Recording, no_allocator
-from nbprof.arrays import NONE
+from nbprof.arrays import NONE, Ints
 from nbprof.errors import NbprofError
-from nbprof.ingest.tfprof.allocator import make_allocator
 from nbprof.ingest.tfprof.checkpoint import Checkpoint
 from nbprof.ingest.tfprof.checkpoint_values import value_table
-from nbprof.ingest.tfprof.joined_inputs import TfprofInputs
+from nbprof.ingest.tfprof.joined_inputs import TfprofInputs, joined
 from nbprof.ingest.tfprof.profile_source import Dims, Source
 from nbprof.lazy_tables import lazily
 
 CHECKPOINTED = "_checkpoint_variables"
+"""Type that tfprof gives to nodes that are variables of the checkpoint."""
 
-NO_RUNS = "no run metadata: nothing is known of time and memory"
+CPU = "cpu"
+"""Part of the name of a device whose memory tfprof does not follow."""
+
+NO_RUNS = "no run metadata: time and memory are unknown"
 NO_LOG = (
-    "no op log, or an empty one: float_ops, what is trainable and lines of Python are not known "
+    "no op log, or an empty one: float_ops, trainable variables and lines of Python are unknown "
     "(tf.compat.v1.profiler.write_op_log writes one)"
 )
 NO_STREAMS = (
@@ -30,19 +33,8 @@ NO_STREAMS = (
 )
 
 
-def spell(dims: Dims) -> str:
-    """Write a shape as tfprof does; unknown dimensions are -1."""
-    return "x".join(map(str, dims))
-
-
-def _each_once(function: Callable[[Dims], Any], shapes: list[Dims]) -> list[Any]:
-    """Call a function for each distinct shape only."""
-    known = {dims: function(dims) for dims in set(shapes)}
-    return list(map(known.__getitem__, shapes))
-
-
 def make_profile(inputs: Source, what: str, checkpoint: Checkpoint | None = None) -> Profile:
-    """Make the Profile of a graph, its runs and its log."""
+    """Make the Profile; `what` names the source in its headline."""
     saved = frozenset(checkpoint.variables) if checkpoint is not None else frozenset[str]()
     how = f"tfprof's inputs, {len(inputs.names):,} nodes"
     notes: tuple[str, ...] = () if inputs.steps else (NO_RUNS,)
@@ -69,10 +61,30 @@ def make_profile(inputs: Source, what: str, checkpoint: Checkpoint | None = None
 
 
 def _allocator(inputs: Source) -> pd.DataFrame:
-    """Give what runs say of accelerators' memory; a saved profile is not read for it."""
-    if isinstance(inputs, TfprofInputs):
-        return make_allocator(inputs)
-    return no_allocator()
+    """Return the accelerators' memory moment by moment, from runs only: changes, then readings."""
+    if not isinstance(inputs, TfprofInputs):
+        return no_allocator()
+    runs, event = inputs.runs, inputs.event_of_record
+    first = np.cumsum([0, *map(len, runs)])[: len(runs)].tolist()
+    record = joined(run.allocations.record + begin for run, begin in zip(runs, first, strict=True))
+    end = joined(run.all_start_micros + run.op_end_rel_micros for run in runs)
+    changed_at = joined(run.allocations.micros for run in runs)
+    changes = joined(run.allocations.bytes for run in runs)
+    parts = [
+        _allocator_part("change", event[record], changed_at, changes),
+        _allocator_part("in use", event, end, joined(run.memory.in_use for run in runs)),
+        _allocator_part("persistent", event, end, joined(run.memory.persistent for run in runs)),
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    is_cpu = np.array([CPU in device for device in inputs.devices], dtype=bool)
+    records = inputs.records
+    follows = np.append(records.is_run & ~is_cpu[records.device], False)  # the last, NONE: dropped
+    kept: pd.DataFrame = table[follows[table["event"].to_numpy()]]
+    return kept.reset_index(drop=True)
+
+
+def _allocator_part(kind: str, event: Ints, micros: Ints, size: Ints) -> pd.DataFrame:
+    return pd.DataFrame({"event": event, "kind": kind, "micros": micros, "bytes": size})
 
 
 def _logged(inputs: Source, saved: frozenset[str]) -> pd.DataFrame:
@@ -104,7 +116,7 @@ def _nodes(inputs: Source) -> pd.DataFrame:
             "name": pd.Series(names, dtype=object),
             "op_type": pd.Series(inputs.ops, dtype=object),
             "device": pd.Series(devices, dtype=object),
-            "shape": pd.Series(_each_once(spell, shapes), dtype=object),
+            "shape": pd.Series(_each_once(_spell, shapes), dtype=object),
             "params": np.array(_each_once(_elements, shapes), dtype=np.float64),
             "layer": np.zeros(len(names), dtype=np.int32),
             "data_format": pd.Series(inputs.data_formats(), dtype=object),
@@ -112,9 +124,20 @@ def _nodes(inputs: Source) -> pd.DataFrame:
     )
 
 
+def _spell(dims: Dims) -> str:
+    """Return a shape as tfprof writes it; unknown dimensions are -1."""
+    return "x".join(map(str, dims))
+
+
 def _elements(dims: Dims) -> float:
-    """Count the parameters: those of a shape that is not fully known are none."""
+    """Return the number of parameters; 0 if the shape is not fully known."""
     return float(prod(dims)) if dims and min(dims) >= 0 else 0.0
+
+
+def _each_once(function: Callable[[Dims], Any], shapes: list[Dims]) -> list[Any]:
+    """Map a function over shapes, calling it once per distinct shape."""
+    known = {dims: function(dims) for dims in set(shapes)}
+    return list(map(known.__getitem__, shapes))
 
 
 def _events(inputs: Source) -> pd.DataFrame:
@@ -145,50 +168,43 @@ def _events(inputs: Source) -> pd.DataFrame:
 
 
 def _inputs(inputs: Source) -> pd.DataFrame:
-    node, position, source, shapes = inputs.edges()
+    edges = inputs.edges()
     return pd.DataFrame(
         {
-            "node": node,
-            "position": position,
-            "source": source,
-            "shape": pd.Series([spell(dims) or "unknown" for dims in shapes], dtype=object),
+            "node": edges.node,
+            "position": edges.position,
+            "source": edges.source,
+            "shape": pd.Series([_spell(dims) or "unknown" for dims in edges.shapes], dtype=object),
         }
     )
 
 
 def _frames(inputs: Source) -> pd.DataFrame:
-    """List the frames of all stacks; the stack of a node has the node's number."""
-    traces = inputs.traces
+    """Return the frames of all stacks; a node's stack has the node's number."""
     columns = ["stack", "file", "line", "function", "source", "framework", "function_line"]
-    if traces is None:
-        return pd.DataFrame(columns=columns).astype({"framework": bool})
+    traces, texts = inputs.traces, inputs.texts()
     node_of_entry = {entry: node for node, entry in inputs.stack_entries()}
-    texts = inputs.texts()
     rows: list[tuple[Any, ...]] = []
-    fields = (traces.owner, traces.file_id, traces.lineno, traces.function_id, traces.line_id)
-    numbers = (field.tolist() for field in (*fields, traces.func_start_line))
-    for entry, file, line, function, source, function_line in zip(*numbers, strict=True):
-        node = node_of_entry.get(entry)
-        if node is not None:
-            rows.append(
-                (
-                    node,
-                    _text(texts, file),
-                    line,
-                    _text(texts, function),
-                    texts.get(source, ""),
-                    False,
-                    function_line,
-                )
+    if traces is not None:
+        texts_of = (traces.file_id, traces.function_id, traces.line_id)
+        numbers = (traces.owner, *texts_of, traces.lineno, traces.func_start_line)
+        frames = zip(*(column.tolist() for column in numbers), strict=True)
+        rows = [
+            (
+                *(node_of_entry[entry], _text(texts, file), line, _text(texts, function)),
+                *(texts.get(source, ""), False, function_line),
             )
+            for entry, file, function, source, line, function_line in frames
+            if entry in node_of_entry
+        ]
     return pd.DataFrame(rows, columns=columns).astype({"framework": bool})
 
 
 def _text(texts: dict[int, str], number: int) -> str:
     if number not in texts:
         raise NbprofError(
-            f"the op log's call stacks use text {number}, which its table of texts does not have; "
-            "the code view needs a whole op log."
+            f"the op log is incomplete: its call stacks use text {number}, which is missing from "
+            "its table of texts. Write the log again to see the code view."
         )
     return texts[number]
 

@@ -1,4 +1,4 @@
-"""Read an OpLogProto (``tfprof_log``): what Python knows of ops and the engine does not.
+"""Read an OpLogProto (``tfprof_log``): what only Python knows about ops.
 
 The field numbers are those of ``tensorflow/core/profiler/tfprof_log.proto``.
 """
@@ -33,8 +33,8 @@ TRACE_FILE = tag(6, VARINT)
 TRACE_FUNCTION = tag(7, VARINT)
 TRACE_LINE = tag(8, VARINT)
 
-TRIED = 200
-"""Of about so many stacks is seen whether many are the same."""
+SAMPLED = 200
+"""Sample size for detecting repeated stacks."""
 
 MAP_KEY = tag(1, VARINT)
 MAP_TEXT = tag(2)
@@ -43,8 +43,8 @@ MAP_TEXT = tag(2)
 class OpLog:
     """The entries of a log, in file order.
 
-    They are found when the log is read, and looked into when first asked for, since the usual views
-    need nothing of them; damage in them is reported then.
+    Reading the log only locates them. They are decoded on first use, since the usual views do not
+    need them; damage in them is reported then.
     """
 
     def __init__(self, buffer: Buffer, entries: Spans, strings: Spans) -> None:
@@ -69,34 +69,34 @@ class OpLog:
 
     @cached_property
     def name(self) -> Texts:
-        """The name of each entry's node."""
+        """Node name of each entry."""
         return field_texts(self._fields, ENTRY_NAME, len(self), self._buffer.data)
 
     @cached_property
     def float_ops(self) -> Ints:
-        """The float operations that each entry says, 0 where it says none."""
+        """Float operations of each entry, 0 if it has none."""
         return self._fields.numbers(ENTRY_FLOAT_OPS, len(self))
 
     @cached_property
     def has_code(self) -> Mask:
-        """Whether each entry has a call stack, be it of no frames."""
+        """Whether each entry has a call stack, possibly without frames."""
         has_code = np.zeros(len(self), np.bool_)
         has_code[self._code.row] = True
         return has_code
 
     @property
     def type_entry(self) -> Ints:
-        """The entry of each type. The types are by entry and in file order."""
+        """Entry of each type; types are sorted by entry and in file order."""
         return owners(self._types)
 
     @property
     def type_name(self) -> Texts:
-        """Each type."""
+        """Name of each type."""
         return span_texts(self._types, self._buffer.data)
 
     @cached_property
     def id_to_string(self) -> StringTable:
-        """The texts that the call stacks mean by number."""
+        """Texts that the call stacks refer to by number."""
         return read_string_table(self._buffer, self._strings)
 
     @cached_property
@@ -113,7 +113,7 @@ def read_op_log(data: bytes, source: str = "op log") -> OpLog:
 
 
 def read_traces(buffer: Buffer, code: Spans) -> Traces:
-    """Read the frames of CodeDefs; `code.row` tells whose each is."""
+    """Read the frames of CodeDefs; `code.row` is the owner of each."""
     distinct, which = _distinct(buffer, code)
     traces = scan(buffer, distinct).messages(CODE_TRACE)
     count = len(traces)
@@ -131,13 +131,13 @@ def read_traces(buffer: Buffer, code: Spans) -> Traces:
 
 
 def _distinct(buffer: Buffer, code: Spans) -> tuple[Spans, Ints]:
-    """Give each stack once, and which of these each is; or all, if few seem to be the same.
+    """Return the distinct stacks, and which of them each stack is; all, if few seem to repeat.
 
-    Ops made by one line in a loop share their stack, and to compare bytes is cheaper than to read.
+    Ops made by one line in a loop share their stack, and comparing bytes is cheaper than reading.
     """
     stacks = span_texts(code, buffer.data)
-    tried = stacks.take(np.arange(0, len(code), max(1, len(code) // TRIED))).raw()
-    if len(set(tried)) > len(tried) / 2:
+    sample = stacks.take(np.arange(0, len(code), max(1, len(code) // SAMPLED))).raw()
+    if len(set(sample)) > len(sample) / 2:
         return code, np.arange(len(code))
     rows: dict[bytes, int] = {}
     which = [rows.setdefault(stack, len(rows)) for stack in stacks.raw()]
@@ -148,7 +148,7 @@ def _distinct(buffer: Buffer, code: Spans) -> tuple[Spans, Ints]:
 
 
 def read_string_table(buffer: Buffer, entries: Spans) -> StringTable:
-    """Read the entries of a map from int64 to text."""
+    """Read the entries of a map from number to text."""
     fields = scan(buffer, entries)
     return StringTable(
         fields.numbers(MAP_KEY, len(entries)),

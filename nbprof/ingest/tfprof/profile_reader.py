@@ -1,7 +1,7 @@
-"""Read a ProfileProto, the file in which tfprof saves a profile.
+"""Read a ProfileProto, the file format in which tfprof saves profiles.
 
-Everything is kept that tfprof itself writes. The fields `input_shapes` and `outputs` of a node
-exist in the format, but tfprof never fills them; they are not read.
+Everything that tfprof writes is kept. The format also has the node fields `input_shapes` and
+`outputs`; tfprof never fills them, so they are not read.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a Profile of tfprof's numbers is made of, wherever it was read."""
+"""The source of a Profile with tfprof's numbers, wherever it was read from."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,27 +8,28 @@ from nbprof.errors import NbprofError
 from nbprof.protos.saved_profile import Traces
 
 Dims = tuple[int, ...]
+"""The dimensions of a shape; empty if it is unknown."""
 
 LATEST = 9_000_000_000_000_000
-"""The latest time in µs that fits in ns."""
+"""Latest time in µs that fits into 64 bits as ns."""
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What ran, a row per record of a step, those that tfprof drops left out."""
+    """What ran: a row per record of a step, without those tfprof drops."""
 
     node: Ints
     step: Ints
     device: Ints
-    """A row of the devices."""
+    """Index into the devices."""
     start: Ints
-    """In µs; 0 where the record has no start and adds nothing."""
+    """Start in µs; 0 where the record has none and counts for nothing."""
     micros: Ints
-    """What counts as time of the node."""
+    """Time in µs that counts for the node."""
     duration: Ints
-    """How long it took, also where that is not counted."""
+    """Duration in µs, counted or not."""
     is_run: Mask
-    """Whether it is on the node's own device; only those have memory."""
+    """Whether it ran on the node's own device; only those have memory."""
     accelerator: Mask
     bytes: Ints
     peak_bytes: Ints
@@ -36,32 +37,45 @@ class Records:
     output_bytes: Ints
 
 
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Inputs of nodes."""
+
+    node: Ints
+    """The consumer."""
+    position: Ints
+    """Index among the consumer's inputs."""
+    source: Ints
+    """The producer, or NONE if it is unknown."""
+    shapes: list[Dims]
+
+
 class Source(Protocol):
-    """Nodes, what ran of them, and where in Python they were made."""
+    """Nodes, their runs, and where in Python they were made."""
 
     @property
     def names(self) -> list[str]:
-        """The names of all nodes."""
+        """Names of all nodes."""
 
     @property
     def ops(self) -> list[str]:
-        """The op type of each node."""
+        """Op type of each node."""
 
     @property
     def devices(self) -> list[str]:
-        """The distinct devices, in lower case."""
+        """Distinct devices, in lower case."""
 
     @property
     def device_of_node(self) -> Ints:
-        """The device of each node, or NONE."""
+        """Device of each node, or NONE."""
 
     @property
     def types(self) -> list[tuple[str, ...]]:
-        """The further types of each node."""
+        """Further types of each node."""
 
     @property
     def float_ops(self) -> Ints:
-        """The float operations of one run of each node."""
+        """Float operations of one run of each node."""
 
     @property
     def records(self) -> Records:
@@ -69,41 +83,44 @@ class Source(Protocol):
 
     @property
     def steps(self) -> list[int]:
-        """The steps that were added."""
+        """The steps with runs."""
 
     @property
     def misses_streams(self) -> bool:
-        """Whether a GPU was used whose streams are not in the records."""
+        """Whether the records lack the streams of a GPU that was used."""
 
     @property
     def has_stack(self) -> Mask:
-        """Whether a call stack is known of each node, be it of no frames."""
+        """Whether each node has a call stack, possibly without frames."""
 
     @property
     def has_log(self) -> bool:
-        """Whether anything is known that only an op log tells."""
+        """Whether anything is known that only an op log has."""
 
     @property
     def traces(self) -> Traces | None:
-        """The frames of the call stacks."""
+        """Frames of the call stacks."""
 
     def stack_entries(self) -> list[tuple[int, int]]:
-        """Pair each node that has a stack with the owner of its frames."""
+        """Return each node that has a stack, with the owner of its frames."""
 
     def texts(self) -> dict[int, str]:
-        """The texts that the frames mean by number."""
+        """Return the texts that the frames refer to by number."""
 
     def shapes(self) -> list[Dims]:
-        """The own shape of each node, empty where there is none."""
+        """Return the own shape of each node, empty if it has none."""
 
     def data_formats(self) -> list[str]:
-        """The attribute `data_format` of each node, empty where there is none."""
+        """Return the attribute `data_format` of each node, empty if it has none."""
 
-    def edges(self) -> tuple[Ints, Ints, Ints, list[Dims]]:
-        """Consumer, place, producer (NONE: unknown) and shape of each input."""
+    def edges(self) -> Edges:
+        """Return the inputs of all nodes."""
 
 
 def check_times(start: Ints) -> None:
-    """Refuse what cannot be a time in µs."""
-    if len(start) and int(start.max()) > LATEST:
-        raise NbprofError(f"a record starts at {int(start.max())} µs: no time.")
+    """Refuse a start in µs that is too late to be a time."""
+    latest = int(start.max(initial=0))
+    if latest > LATEST:
+        raise NbprofError(
+            f"a record starts at {latest} µs, which cannot be a time: the file is damaged."
+        )

@@ -1,7 +1,7 @@
-"""Read the step stats of a binary RunMetadata: what ran where and when, and what it held.
+"""Read the step stats of a binary RunMetadata: what ran where and when, and its memory.
 
-Memory is summed up per record as tfprof does it. Everything else a RunMetadata may hold (partition
-graphs, costs) is skipped unread.
+Memory is summed per record as in tfprof. Everything else in a RunMetadata (partition graphs,
+costs) is skipped.
 
 The field numbers are those of ``tensorflow/core/framework/step_stats.proto`` and its neighbours.
 """
@@ -61,37 +61,37 @@ ACCELERATOR_ALLOCATOR = b"GPU"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outputs:
-    """The outputs whose allocation is described, by record and in file order."""
+    """Outputs with a described allocation, by record and in file order."""
 
     record: Ints
     slot: Ints
     bytes: Ints
-    """Allocated or requested, whichever is more."""
+    """Bytes allocated or requested, whichever is more."""
     pointer: Words
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Allocations:
-    """What the accelerator's allocators allocated and freed, by record and in file order."""
+    """Allocations and frees by the accelerator's allocators, by record and in file order."""
 
     record: Ints
     micros: Ints
     bytes: Ints
-    """Negative where freed."""
+    """Negative for a free."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Memory:
-    """What each record says of memory, in bytes, 0 where it says nothing."""
+    """Memory of each record in bytes, 0 where unknown."""
 
     total: Ints
-    """Over all its allocators, as the next two."""
+    """Sum over all allocators, like the next two."""
     peak: Ints
     live: Ints
     in_use: Ints
-    """The most that one of the accelerator's allocators had in use."""
+    """Most bytes in use by one of the accelerator's allocators."""
     has_stats: Mask
-    """Whether there are memory stats, which the next two are from."""
+    """Whether there are memory stats, the source of the next two."""
     temp: Ints
     persistent: Ints
 
@@ -100,15 +100,15 @@ class Memory:
 class RunMetadata:
     """The records of a step, by device and in file order.
 
-    What they say of memory is read when it is first asked for, and damage in it is reported then.
+    Memory is decoded on first use; damage in it is reported then.
     """
 
     has_step_stats: bool
-    """False where the message has no such field, not even an empty one."""
+    """Whether the message has step stats, even empty ones."""
     devices: Texts
-    """A name may occur more than once."""
+    """Names of devices; one may occur more than once."""
     device: Ints
-    """Index into `devices`. This column and those below have one entry for each record."""
+    """Index into `devices`; this column and those below have one entry per record."""
     node_name: Texts
     all_start_micros: Ints
     op_end_rel_micros: Ints
@@ -119,22 +119,22 @@ class RunMetadata:
 
     @cached_property
     def memory(self) -> Memory:
-        """What each record says of memory, but for its outputs."""
+        """Memory of each record, without its outputs."""
         return _read_memory(self._parts, len(self))
 
     @cached_property
     def allocations(self) -> Allocations:
-        """What the accelerator's allocators allocated and freed."""
+        """Allocations and frees by the accelerator's allocators."""
         return _read_allocations(self._parts)
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The outputs whose allocation is described."""
+        """Outputs with a described allocation."""
         return _read_outputs(self._parts.buffer, self._parts.outputs)
 
     @cached_property
     def output_bytes(self) -> Ints:
-        """The bytes of those outputs, summed up per record."""
+        """Bytes of those outputs, summed per record."""
         return sums(self.outputs.record, self.outputs.bytes, len(self))
 
 
@@ -183,7 +183,7 @@ def _read_outputs(buffer: Buffer, outputs: Spans) -> Outputs:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Where in the file the messages are that the records hold."""
+    """Spans of the records' inner messages."""
 
     buffer: Buffer
     memory: Spans
@@ -196,7 +196,7 @@ class _Parts:
 
     @cached_property
     def is_accelerator(self) -> Mask:
-        """Whether each of the allocators is the accelerator's."""
+        """Whether each allocator is the accelerator's."""
         count = len(self.memory)
         names = field_texts(self.in_memory, MEMORY_ALLOCATOR, count, self.buffer.data)
         return names.contain(ACCELERATOR_ALLOCATOR)

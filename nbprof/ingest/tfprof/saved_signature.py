@@ -1,7 +1,7 @@
-"""Tell a saved profile from other files by its first bytes.
+"""Recognize a saved profile by its first bytes.
 
-An XSpace begins alike: with a message of a number and something with a length, there a name. So the
-first node is looked at field by field: a name does not happen to be made of a node's fields.
+An XSpace begins alike, with a message of a number and something with a length, there a name. So the
+first node is checked field by field: no name happens to consist of a node's fields.
 """
 
 from nbprof.ingest.protobuf.varints import LONGEST, first_varint
@@ -18,11 +18,11 @@ NODE = {
         if number not in (fields.NODE_FLOAT_OPS, fields.NODE_ID)
     ),
 }
-"""The tags of a node's fields."""
+"""Tags of a node's fields."""
 
 
 def looks_like_saved_profile(head: bytes) -> bool:
-    """Tell whether a file that begins like this is a ProfileProto with at least one node."""
+    """Return whether a file that begins like this is a ProfileProto with at least one node."""
     try:
         tag, at = first_varint(head, 0)
         size, at = first_varint(head, at)
@@ -40,7 +40,7 @@ def looks_like_saved_profile(head: bytes) -> bool:
 
 
 def _is_node(head: bytes, at: int, end: int) -> bool:
-    """Tell whether these bytes, as far as they are there, are fields of a node."""
+    """Return whether these bytes, as far as present, are fields of a node."""
     is_whole = end <= len(head)
     while at < (end if is_whole else len(head) - 2 * LONGEST):
         tag, at = first_varint(head, at)

@@ -1,19 +1,21 @@
-"""A saved profile as the source of a Profile."""
+"""A saved profile as the source of a Profile: its nodes, and the records of its execs."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from nbprof.arrays import NONE, Ints, Mask
 from nbprof.ingest.protobuf.wire import Buffer, Spans
-from nbprof.ingest.tfprof.graph_def import read_attributes, read_data_format
-from nbprof.ingest.tfprof.profile_source import Dims, Records
-from nbprof.ingest.tfprof.saved_records import read_records
-from nbprof.protos.saved_profile import SavedProfile, Traces
+from nbprof.ingest.tfprof.graph_def import count_up, read_attributes, read_data_format
+from nbprof.ingest.tfprof.profile_source import Dims, Edges, Records, check_times
+from nbprof.protos.saved_profile import ExecMemory, Execs, SavedProfile, Traces
 
 
 class SavedInputs:
-    """The nodes of a saved profile by their numbers; of a name that is there twice, the first."""
+    """The nodes of a saved profile, sorted by number; the first node of a name counts."""
 
     def __init__(self, saved: SavedProfile) -> None:
         self._saved = saved
@@ -34,22 +36,22 @@ class SavedInputs:
 
     @property
     def names(self) -> list[str]:
-        """The names of all nodes."""
+        """Names of all nodes."""
         return list(self._row_of_name)
 
     @cached_property
     def ops(self) -> list[str]:
-        """The op type of each node."""
+        """Op type of each node."""
         return self._saved.op.take(self._place).strings()
 
     @property
     def steps(self) -> list[int]:
-        """The steps that were added."""
+        """The steps with runs."""
         return [int(step) for step in self._saved.steps]
 
     @property
     def misses_streams(self) -> bool:
-        """Tell whether a GPU was used whose streams are not in the records."""
+        """Whether the records lack the streams of a GPU that was used."""
         return self._saved.miss_accelerator_stream
 
     @cached_property
@@ -58,7 +60,7 @@ class SavedInputs:
 
     @cached_property
     def devices(self) -> list[str]:
-        """The distinct devices of all nodes and execs; the last is for those without a name."""
+        """Distinct devices of all nodes and execs; the last one stands for no name."""
         execs = self._saved.execs
         seen = dict.fromkeys(filter(None, self._own_devices))
         seen.update(dict.fromkeys(execs.times.device.strings()))
@@ -72,13 +74,13 @@ class SavedInputs:
 
     @cached_property
     def device_of_node(self) -> Ints:
-        """The device of each node, or NONE."""
+        """Device of each node, or NONE."""
         numbers = [self._number[name] if name else NONE for name in self._own_devices]
         return np.array(numbers, dtype=np.int64)
 
     @cached_property
     def types(self) -> list[tuple[str, ...]]:
-        """The types of each node besides its op and its device."""
+        """Types of each node besides its op and its device."""
         found: list[tuple[str, ...]] = [()] * len(self._place)
         labels = self._saved.op_types
         for place, text in zip(labels.owner.tolist(), labels.text.strings(), strict=True):
@@ -89,26 +91,26 @@ class SavedInputs:
 
     @property
     def float_ops(self) -> Ints:
-        """The float operations of one run of each node."""
+        """Float operations of one run of each node."""
         return self._saved.float_ops[self._place]
 
     @property
     def has_log(self) -> bool:
-        """Tell whether anything is known that only an op log tells."""
+        """Whether anything is known that only an op log has."""
         return self._saved.has_trace or bool(self.float_ops.any()) or any(self.types)
 
     @property
     def has_stack(self) -> Mask:
-        """A saved profile says of all its nodes at once whether there are call stacks."""
+        """Whether each node has a call stack; a saved profile only knows it for all at once."""
         return np.full(len(self.names), self._saved.has_trace)
 
     @property
     def traces(self) -> Traces | None:
-        """The frames of the call stacks; their owners are places in the file."""
+        """Frames of the call stacks; their owners are places in the file."""
         return self._saved.traces
 
     def stack_entries(self) -> list[tuple[int, int]]:
-        """Pair each node that has a stack with its place in the file."""
+        """Return each node that has a stack, with its place in the file."""
         return [
             (row, place)
             for row, place in enumerate(self._place.tolist())
@@ -116,11 +118,11 @@ class SavedInputs:
         ]
 
     def texts(self) -> dict[int, str]:
-        """The texts that the frames mean by number."""
+        """Return the texts that the frames refer to by number."""
         return self._saved.id_to_string.lookup()
 
     def shapes(self) -> list[Dims]:
-        """The own shape of each node, empty where there is none."""
+        """Return the own shape of each node, empty if it has none."""
         found: list[Dims] = [()] * len(self._place)
         owner, dims = self._saved.shape_owner, self._saved.shape
         places, starts = np.unique(owner, return_index=True)
@@ -130,35 +132,30 @@ class SavedInputs:
         return found
 
     def data_formats(self) -> list[str]:
-        """The attribute `data_format` of each node, empty where there is none."""
+        """Return the attribute `data_format` of each node, empty if it has none."""
         labels = self._saved.attributes
         entries = Spans(labels.owner, labels.text.begin, labels.text.size)
         buffer = Buffer(labels.text.data, "the profile", "ProfileProto")
         formats = read_data_format(buffer, read_attributes(buffer, entries))
         return [formats.get(place, b"").decode(errors="replace") for place in self._place.tolist()]
 
-    def edges(self) -> tuple[Ints, Ints, Ints, list[Dims]]:
-        """Give consumer, place, producer (NONE: unknown) and shape of each input."""
+    def edges(self) -> Edges:
+        """Return the inputs of all nodes; the last input saved for a position counts."""
         inputs = self._saved.inputs
-        kept = {
-            (self._row[owner], position): source
-            for owner, position, source in zip(
-                inputs.owner.tolist(), inputs.key.tolist(), inputs.value.tolist(), strict=True
-            )
-            if self._row[owner] != NONE
-        }
-        rows = sorted(kept)
-        sources = [kept[row] for row in rows]
-        shapes = [self._shape(node, key) for (node, _), key in zip(rows, sources, strict=True)]
-        return (
-            np.array([node for node, _ in rows], dtype=np.int64),
-            np.array([position for _, position in rows], dtype=np.int64),
-            np.array([self._row_of_key.get(key, NONE) for key in sources], dtype=np.int64),
-            shapes,
+        owners = self._row[inputs.owner].tolist()
+        places = zip(owners, inputs.key.tolist(), strict=True)
+        sources = dict(zip(places, inputs.value.tolist(), strict=True))
+        kept = sorted((place, source) for place, source in sources.items() if place[0] != NONE)
+        rows = [self._row_of_key.get(source, NONE) for _, source in kept]
+        return Edges(
+            node=np.array([node for (node, _), _ in kept], dtype=np.int64),
+            position=np.array([position for (_, position), _ in kept], dtype=np.int64),
+            source=np.array(rows, dtype=np.int64),
+            shapes=[self._shape(node, source) for (node, _), source in kept],
         )
 
     def _shape(self, node: int, source: int) -> Dims:
-        """Give the shape of that output of the source which the node takes."""
+        """Return the shape of the source's output that the node takes."""
         output = self._taken_outputs.get((node, source))
         return self._output_shapes.get((self._row_of_key.get(source, NONE), output), ())
 
@@ -182,4 +179,126 @@ class SavedInputs:
     @cached_property
     def records(self) -> Records:
         """What ran."""
-        return read_records(self._saved.execs, self._row, self._number)
+        return _read_records(self._saved.execs, self._row, self._number)
+
+
+@dataclass(frozen=True, eq=False)
+class _ExecRows:
+    """Execs on devices, one row per time, or one row if there are none."""
+
+    owner: Ints
+    """Row of the exec."""
+    device: Ints
+    start: Ints
+    """Start in µs."""
+    micros: Ints
+    """Time in µs that counts for the node."""
+    duration: Ints
+    """Duration in µs, counted or not."""
+    is_run: Mask
+    accelerator: Mask
+
+    def join(self, other: "_ExecRows") -> "_ExecRows":
+        """Return these rows, then the other ones."""
+        names = [field.name for field in fields(self)]
+        return _ExecRows(*(np.append(getattr(self, name), getattr(other, name)) for name in names))
+
+
+def _read_records(execs: Execs, row_of_place: Ints, number: Mapping[str, int]) -> Records:
+    """Return a record for each time on a device, and for each device that has no times.
+
+    `row_of_place` is the node of each node in the file, `number` the number of each device; the
+    last device stands for an exec that names none.
+    """
+    timed = _timed_rows(execs, number)
+    rows = timed.join(_idle_rows(execs, timed, number))
+    check_times(rows.start)
+    node = row_of_place[execs.owner]
+    order = np.lexsort((rows.owner, execs.step[rows.owner]))
+    order = order[_counts(execs, node)[rows.owner[order]]]
+    columns: dict[str, Any] = {
+        "node": node[rows.owner],
+        "step": execs.step[rows.owner],
+        "device": rows.device,
+        "start": rows.start,
+        "micros": rows.micros,
+        "duration": rows.duration,
+        "is_run": rows.is_run,
+        "accelerator": rows.accelerator,
+        **_memory_of_rows(execs.memory, rows, len(execs)),
+    }
+    return Records(**{name: column[order] for name, column in columns.items()})
+
+
+def _timed_rows(execs: Execs, number: Mapping[str, int]) -> _ExecRows:
+    table, times = execs.times, execs.times.times
+    accelerator = table.is_accelerator[times.owner]
+    return _ExecRows(
+        owner=table.owner[times.owner],
+        device=_device_numbers(table.device.strings(), number)[times.owner],
+        start=times.start_micros,
+        micros=times.micros,
+        duration=times.micros,
+        is_run=~accelerator,
+        accelerator=accelerator,
+    )
+
+
+def _idle_rows(execs: Execs, timed: _ExecRows, number: Mapping[str, int]) -> _ExecRows:
+    """Return the devices on which an exec was seen without times; a nameless one if on none."""
+    seen = execs.devices.owner
+    seen_on = _device_numbers(execs.devices.text.strings(), number)
+    width = len(number)
+    idle = ~np.isin(seen * width + seen_on, timed.owner * width + timed.device)
+    bare = np.setdiff1d(np.arange(len(execs)), np.append(timed.owner, seen[idle]))
+    owner = np.append(seen[idle], bare)
+    start = execs.all_start_micros[owner]
+    return _ExecRows(
+        owner=owner,
+        device=np.append(seen_on[idle], np.full(len(bare), width - 1)),
+        start=start,
+        micros=np.zeros(len(owner), dtype=np.int64),
+        duration=np.where(start > 0, execs.latest_end_micros[owner] - start, 0),
+        is_run=np.zeros(len(owner), dtype=bool),
+        accelerator=np.zeros(len(owner), dtype=bool),
+    )
+
+
+def _device_numbers(devices: list[str], number: Mapping[str, int]) -> Ints:
+    return np.array([number[name] for name in devices], dtype=np.int64)
+
+
+def _counts(execs: Execs, node: Ints) -> Mask:
+    """Return which execs count: those of known nodes, the last of each step."""
+    pairs = zip(execs.owner.tolist(), execs.step.tolist(), strict=True)
+    last = {pair: place for place, pair in enumerate(pairs)}
+    counts = np.zeros(len(execs), dtype=bool)
+    counts[np.fromiter(last.values(), np.int64, len(last))] = True
+    counts[node == NONE] = False
+    return counts
+
+
+def _memory_of_rows(memory: ExecMemory, rows: _ExecRows, count: int) -> dict[str, Ints]:
+    """Return the memory of each row; what no run claims goes to the first row of its exec."""
+    first = np.zeros(count, dtype=np.int64)
+    first[rows.owner[::-1]] = np.arange(len(rows.owner))[::-1]
+    runs = np.flatnonzero(rows.is_run)
+    row_of_run = dict(zip(_numbered(rows.owner[runs]), runs.tolist(), strict=True))
+    row = np.array(
+        [row_of_run.get(run, first[run[0]]) for run in _numbered(memory.owner)], dtype=np.int64
+    )
+    columns = {
+        "bytes": memory.requested_bytes,
+        "peak_bytes": memory.peak_bytes,
+        "residual_bytes": memory.residual_bytes,
+        "output_bytes": memory.output_bytes,
+    }
+    sums = {name: np.zeros(len(rows.owner), dtype=np.int64) for name in columns}
+    for name, values in columns.items():
+        np.add.at(sums[name], row, values)
+    return sums
+
+
+def _numbered(owner: Ints) -> list[tuple[int, int]]:
+    """Return each owner with how many rows of it came directly before."""
+    return list(zip(owner.tolist(), count_up(owner).tolist(), strict=True))

@@ -1,28 +1,37 @@
 """Read a sorted string table, the format of a checkpoint's index: all its keys and values.
 
-The table ends in a footer, which says where the index block is, which says where the data blocks
-are. After each block stand one byte, whether it is compressed, and a checksum. Each key leaves out
-what it has in common with the key before.
+The footer locates the index block, which locates the data blocks. Each block is followed by a byte
+that names its compression and by a checksum. A key omits the prefix it shares with the key before.
 """
 
 from collections.abc import Iterator
 
+from nbprof.errors import NbprofError
 from nbprof.ingest.protobuf.wire import Buffer
-from nbprof.ingest.tfprof.checksum import masked_checksum
-from nbprof.ingest.tfprof.snappy import decompress
 
 MAGIC = 0xDB4775248B80FB57.to_bytes(8, "little")
 FOOTER = 48
-TRAILER = 5
-PLAIN, SNAPPY = 0, 1
+"""Size of the footer in bytes."""
 
-LARGEST_BLOCK = 1 << 28
-"""A block longer than this is taken for damage."""
+TRAILER = 5
+"""Size in bytes of compression and checksum after a block."""
+
+PLAIN, SNAPPY = 0, 1
+"""Compressions of a block."""
 
 MOST_SHARED = 64
-"""Keys so many times longer than their block are damage: every 16th is written in full."""
+"""Refuse keys that add up to more than this many times their block's size.
+
+Every 16th key is written in full, so real tables stay far below.
+"""
 
 KIND = "checkpoint index"
+
+POLYNOMIAL = 0x82F63B78
+"""CRC-32C, bits reversed."""
+
+MASK = 0xA282EAD8
+"""Added to a checksum after rotating it, so that a checksum of checksums is safe."""
 
 
 def read_table(data: bytes, source: str) -> Iterator[tuple[bytes, bytes]]:
@@ -33,7 +42,7 @@ def read_table(data: bytes, source: str) -> Iterator[tuple[bytes, bytes]]:
             max(len(data) - FOOTER, 0), "the footer of a TensorFlow checkpoint was expected"
         )
     position = len(data) - FOOTER
-    for _ in range(2):  # where the block of meta data is, which nobody needs
+    for _ in range(2):  # skip where the metadata block is
         _, position = buffer.varint(position, len(data))
     index, _ = _read_block(buffer, *_read_handle(buffer, position))
     end = 0
@@ -46,14 +55,14 @@ def read_table(data: bytes, source: str) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _read_handle(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read where a block begins and its size."""
+    """Read where a block begins, and its size."""
     begin, position = buffer.varint(position, len(buffer.data))
     size, _ = buffer.varint(position, len(buffer.data))
     return begin, size
 
 
 def _read_block(buffer: Buffer, begin: int, size: int) -> tuple[Buffer, int]:
-    """Read a block and the position after it."""
+    """Read a block; return it and the position after it."""
     end = begin + size + TRAILER
     if end > len(buffer.data):
         raise buffer.damage(begin, f"a block of {size} bytes was expected to end in the file")
@@ -62,11 +71,11 @@ def _read_block(buffer: Buffer, begin: int, size: int) -> tuple[Buffer, int]:
     if checksum != masked_checksum(buffer.data[begin : end - 4]):
         raise buffer.damage(begin, "a block that agrees with its checksum was expected")
     if compression == SNAPPY:
-        try:
-            content = decompress(content, LARGEST_BLOCK)
-        except ValueError as error:
-            raise buffer.damage(begin, str(error)) from None
-    elif compression != PLAIN:
+        raise NbprofError(
+            f"{buffer.source} is compressed with snappy, as only TensorFlow up to 1.1 wrote it: "
+            "restore the checkpoint and save it again with a newer TensorFlow."
+        )
+    if compression != PLAIN:
         raise buffer.damage(begin + size, f"no block of compression {compression} was expected")
     return Buffer(content, buffer.source, f"{KIND} (in its block at byte {begin})"), end
 
@@ -93,3 +102,22 @@ def _entries(block: Buffer) -> Iterator[tuple[bytes, bytes]]:
             raise block.damage(start, "keys that have less in common were expected")
         position += unshared + size
         yield key, data[position - size : position]
+
+
+def _remainder(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (POLYNOMIAL if byte & 1 else 0)
+    return byte
+
+
+REMAINDERS = tuple(map(_remainder, range(256)))
+"""CRC-32C of each byte."""
+
+
+def masked_checksum(data: bytes) -> int:
+    """Return the masked CRC-32C that guards TensorFlow's files, at about 10 MB/s."""
+    checksum = 0xFFFF_FFFF
+    for byte in data:
+        checksum = REMAINDERS[(checksum ^ byte) & 0xFF] ^ checksum >> 8
+    checksum ^= 0xFFFF_FFFF
+    return (checksum >> 15 | checksum << 17) + MASK & 0xFFFF_FFFF

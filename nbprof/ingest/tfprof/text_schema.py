@@ -1,8 +1,8 @@
-"""Which fields the messages have that tfprof reads from text: GraphDef, RunMetadata, OpLogProto.
+"""Fields of the messages that tfprof reads from text: GraphDef, RunMetadata, OpLogProto.
 
-A table to be read by people and by `fields_of`: after each message its fields, each with its name,
-its number and what it holds; `{key value}` is a map. Whether a field is repeated does not matter
-here. A test compares the table with TensorFlow's own.
+The tables are for people and for `messages()`: after each message come its fields, each with name,
+number and type; `{key value}` is a map. Whether a field is repeated does not matter here. A test
+compares the tables with TensorFlow's own.
 """
 
 from functools import cache
@@ -114,7 +114,7 @@ FullTypeId: TFT_UNSET 0, TFT_VAR 1, TFT_ANY 2, TFT_PRODUCT 3, TFT_NAMED 4, TFT_F
 """
 
 REFERENCE = 100
-"""What TensorFlow adds to the number of a DataType for the type of a reference to it."""
+"""Added to the number of a DataType for the type of a reference to it."""
 
 
 class Field(NamedTuple):
@@ -122,12 +122,12 @@ class Field(NamedTuple):
 
     number: int
     kind: str
-    """A scalar type of protobuf, or the name of an enum, a message or a map entry."""
+    """A protobuf scalar type, or the name of an enum, a message or a map entry."""
 
 
 @cache
 def messages() -> dict[str, dict[bytes, Field]]:
-    """Give the fields of each message, and of each map entry, by name."""
+    """Return the fields of each message, and of each map entry, by name."""
     table: dict[str, dict[bytes, Field]] = {}
     for name, items in _lines(MESSAGES):
         table[name] = {}
@@ -142,7 +142,7 @@ def messages() -> dict[str, dict[bytes, Field]]:
 
 @cache
 def enums() -> dict[str, dict[bytes, int]]:
-    """Give the numbers of each enum by name."""
+    """Return the numbers of each enum by name."""
     table = {
         name: {text.encode(): int(number) for text, number in map(str.split, items)}
         for name, items in _lines(ENUMS)
@@ -153,7 +153,7 @@ def enums() -> dict[str, dict[bytes, int]]:
 
 
 def _lines(table: str) -> list[tuple[str, list[str]]]:
-    """Take a table apart: the name before each colon, and the items between the commas after it."""
+    """Split a table into the name before each colon and the comma-separated items after it."""
     lines = table.replace("\n    ", " ").strip().splitlines()
     parts = [line.partition(": ") for line in lines]
     return [(name, items.split(", ")) for name, _, items in parts]
