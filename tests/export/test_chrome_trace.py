@@ -1,4 +1,4 @@
-"""The timeline as a Chrome trace: rules of the format, lanes, flows, and no word made up."""
+"""The timeline as a Chrome trace: rules of the format, lanes, flows, and nothing made up."""
 
 import gzip
 import io
@@ -30,7 +30,7 @@ THREADS.index = range(3)
 
 
 def timed(made, *times, threads=THREADS, steps=None, **tables):
-    """Give each event of a profile its (thread, start, duration) in ns."""
+    """Return the profile with each event at (thread, start, duration), in ns."""
     events = made.events.copy()
     columns = ["thread", "start_ns", "duration_ns"]
     events[columns] = np.array(times, dtype=np.int64).reshape(-1, 3)
@@ -40,7 +40,7 @@ def timed(made, *times, threads=THREADS, steps=None, **tables):
 
 
 def step_table(*times):
-    """Make steps of (start, duration) in ns."""
+    """Return steps from (start, duration) in ns."""
     start, duration = np.array(times, dtype=float).T / 1e3
     columns = {"start_micros": start, "micros": duration, "function": "train", "traced": False}
     return pd.DataFrame({"step": range(len(times)), **columns})
@@ -60,7 +60,7 @@ def ops(trace):
     return [event for event in of_phase(trace, "X") if event["cat"] != "step"]
 
 
-def test_an_op_run_is_a_slice_with_all_that_is_known_of_it(exported):
+def test_an_op_run_is_a_slice_with_everything_known_about_it(exported):
     stack = (("In [1]", 3, "<module>"), ("/keras/layer.py", 9, "call"))
     described = node(
         "dense/MatMul",
@@ -85,7 +85,7 @@ def test_an_op_run_is_a_slice_with_all_that_is_known_of_it(exported):
     }
 
 
-def test_what_is_not_known_is_left_out(exported):
+def test_unknown_values_are_left_out(exported):
     made = profile(node("a", micros=1))
     made.events[["bytes", "peak_bytes", "residual_bytes", "float_ops"]] = np.nan
     made.events["layer"] = -1
@@ -95,13 +95,13 @@ def test_what_is_not_known_is_left_out(exported):
     assert set(op["args"]) == {"op_type", "step", "self_micros"}
 
 
-def test_further_work_of_a_run_says_so(exported):
+def test_further_work_of_a_run_is_marked(exported):
     trace = exported(profile(node("a", micros=2, accelerator_micros=1)))
 
     assert [op["args"].get("is_run", True) for op in ops(trace)] == [True, False]
 
 
-def test_any_text_is_a_name(exported):
+def test_names_may_be_any_text(exported):
     described = node(NASTY, NASTY, layer="x", shapes=(NASTY,), stack=((NASTY, 1, NASTY),))
     made = profile(described, notes=(NASTY,))
     threads, steps = (
@@ -132,7 +132,7 @@ def test_the_headline_and_the_notes_are_in_the_file(exported):
 
 def test_each_device_is_a_process_and_the_cells_thread_comes_first(exported):
     made = profile(node("a"), node("b"), node("c"))
-    # The threads of the profile stand in another order than they are shown in.
+    # The profile lists its threads in another order than the trace shows them.
     threads = THREADS.loc[[2, 1, 0]].reset_index(drop=True)
 
     trace = exported(timed(made, (0, 5, 1), (1, 1, 1), (2, 2, 1), threads=threads))
@@ -145,7 +145,7 @@ def test_each_device_is_a_process_and_the_cells_thread_comes_first(exported):
     ]
 
 
-def test_a_profile_that_is_of_no_cell_has_lanes_too(exported):
+def test_a_profile_that_is_not_of_a_cell_has_lanes_too(exported):
     threads = THREADS.drop(columns="is_cell")
 
     trace = exported(timed(profile(node("a")), (MAIN, 0, 1), threads=threads))
@@ -153,7 +153,7 @@ def test_a_profile_that_is_of_no_cell_has_lanes_too(exported):
     assert ("/host:CPU", "python") in lane_names(trace).values()
 
 
-def test_a_step_says_its_function_and_whether_it_was_traced(exported):
+def test_a_step_has_its_function_and_whether_it_was_traced(exported):
     made = profile(node("a"), steps=2)
     steps = made.steps.assign(start_micros=[1.5, 4.0], micros=[2.0, 3.0], traced=[True, False])
 
@@ -167,7 +167,7 @@ def test_a_step_says_its_function_and_whether_it_was_traced(exported):
     assert [(ns(step["ts"]), ns(step["dur"])) for step in found] == [(1500, 2000), (4000, 3000)]
 
 
-def test_steps_at_the_same_time_are_side_by_side(exported):
+def test_overlapping_steps_are_drawn_side_by_side(exported):
     made = profile(node("a"))
 
     trace = exported(timed(made, (MAIN, 0, 1), steps=[(0, 100), (10, 20), (50, 100), (100, 1)]))
@@ -243,12 +243,12 @@ def test_live_memory_is_a_counter_per_device(exported):
     assert found == [
         ("live memory of cpu", 1_000, 100),
         ("live memory of gpu", 2_000, 7),
-        ("live memory of cpu", 5_000, 101),  # a peak is kept, however short
+        ("live memory of cpu", 5_000, 101),  # even a short peak is kept
         ("live memory of cpu", 5_000, 1),
     ]
 
 
-def test_what_began_before_the_cell_moves_the_zero_and_nothing_is_negative(exported):
+def test_an_event_before_the_cell_moves_the_zero_so_that_no_time_is_negative(exported):
     trace = exported(timed(profile(node("a")), (MAIN, -1_500, 500)))
 
     (op,) = ops(trace)
@@ -273,7 +273,7 @@ interval = st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12))
 
 
 @given(st.lists(interval, max_size=25))
-def test_any_times_give_slices_that_nest_and_none_is_lost(times):
+def test_slices_nest_and_none_is_lost_whatever_the_times(times):
     made = timed(profile(*[node("a")] * len(times)), *times)
     file = io.BytesIO()
 
@@ -285,7 +285,7 @@ def test_any_times_give_slices_that_nest_and_none_is_lost(times):
     assert 0 <= sum(duration for _, _, duration in times) - drawn <= len(times)
 
 
-def test_the_compressed_file_holds_the_same(tmp_path):
+def test_the_compressed_file_has_the_same_content(tmp_path):
     made = profile(node("a", micros=3))
 
     made.export(tmp_path / "x.trace.json")
@@ -298,7 +298,7 @@ def test_the_compressed_file_holds_the_same(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.json", "x", "x.trace.json.bz2", "x.pb"])
-def test_another_suffix_is_refused_with_what_there_is(tmp_path, name):
+def test_an_unknown_suffix_is_refused_with_the_known_ones(tmp_path, name):
     with pytest.raises(
         NbprofError, match=r"\.trace\.json or \.trace\.json\.gz or \.pb\.gz or \.tfprof\.$"
     ):
@@ -307,12 +307,12 @@ def test_another_suffix_is_refused_with_what_there_is(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(NbprofError, match=r"missing/x\.trace\.json cannot be written"):
         profile(node("a")).export(tmp_path / "missing" / "x.trace.json")
 
 
-def test_a_failed_export_leaves_the_file_that_was_there(tmp_path):
+def test_a_failed_export_leaves_the_old_file_in_place(tmp_path):
     path = tmp_path / "x.trace.json"
     path.write_text("as it was")
     broken = replace(profile(node("a")), nodes=None)
@@ -323,7 +323,7 @@ def test_a_failed_export_leaves_the_file_that_was_there(tmp_path):
     assert [file.read_text() for file in tmp_path.iterdir()] == ["as it was"]
 
 
-def test_lines_are_events_so_that_other_tools_may_read_them_one_by_one(tmp_path):
+def test_each_event_is_one_line_for_tools_that_read_line_by_line(tmp_path):
     path = tmp_path / "x.trace.json"
     profile(node("a"), node("b")).export(path)
 

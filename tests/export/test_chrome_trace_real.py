@@ -1,4 +1,4 @@
-"""The timeline of real runs: every op run is drawn once, on its thread, for as long as it took."""
+"""The timeline of real runs draws every op run once, on its thread, for its duration."""
 
 import threading
 from collections import Counter
@@ -79,7 +79,7 @@ def test_every_op_run_is_one_slice(exported):
     assert len(ops(trace)) == len(profile.events)
 
 
-def test_the_slices_of_the_lanes_add_up_to_the_time_of_their_threads(exported):
+def test_the_slices_of_a_lane_add_up_to_the_time_of_its_thread(exported):
     profile, trace = exported
 
     drawn = sorted(
@@ -103,7 +103,7 @@ def test_every_step_is_one_slice(exported):
     )
 
 
-def test_arrows_lead_from_steps_to_their_own_ops_and_only_once_to_a_thread(exported):
+def test_arrows_lead_from_a_step_to_its_own_ops_once_per_thread(exported):
     profile, trace = exported
 
     found = arrows(trace)
@@ -116,7 +116,7 @@ def test_arrows_lead_from_steps_to_their_own_ops_and_only_once_to_a_thread(expor
         assert found
 
 
-def test_the_lane_of_the_cells_own_thread_says_so(exported):
+def test_the_lane_of_the_cells_own_thread_is_marked(exported):
     profile, trace = exported
 
     own = [name for _, name in lane_names(trace).values() if "the cell's thread" in name]
@@ -132,11 +132,13 @@ def test_the_counter_follows_the_memory_of_the_profile(exported):
         device = event["name"].removeprefix("live memory of ")
         peaks[device] = max(peaks[device], event["args"]["bytes"])
 
-    told = {device: peak["live_bytes"] for device, peak in profile.memory().attrs["peak"].items()}
-    assert dict(peaks) == told
+    expected = {
+        device: peak["live_bytes"] for device, peak in profile.memory().attrs["peak"].items()
+    }
+    assert dict(peaks) == expected
 
 
-def test_the_cells_thread_is_found_when_it_is_not_the_first_one():
+def test_the_cells_thread_is_found_even_if_it_is_not_the_first():
     profiles = []
 
     def cell():

@@ -1,4 +1,4 @@
-"""The files of `-output` for profiles made by hand: what is in them, and what is refused."""
+"""The files of `-output` for profiles made by hand: their content, and what is refused."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ STACK = (CELL, KERAS, MODEL)
 
 
 def run_twice():
-    """Make a profile of a layer whose ops come from a cell's line and one below it."""
+    """Return a profile of a layer whose ops come from a line of the cell and the one below."""
     return profile(
         node("a/mm", "MatMul", micros=10.5, size=100, stack=STACK),
         node("a/relu", "Relu", micros=2, accelerator_micros=1.25, stack=(CELL,)),
@@ -27,7 +27,7 @@ def run_twice():
 
 
 def write(tmp_path, view, kind, **options):
-    """Write one output; give the text or bytes of each file, by the end of its name."""
+    """Write one output; return the bytes of each file by the end of its name."""
     shown = run_twice().view(view, output=f"{kind}:outfile={tmp_path / 'out'}", **options)
     assert list(tmp_path.iterdir()) == []
     assert f"view.write_output() writes {tmp_path / 'out'}" in shown.notes[-1]
@@ -39,14 +39,14 @@ def write(tmp_path, view, kind, **options):
 # Reports
 
 
-def test_a_report_is_written_as_it_would_be_shown(tmp_path):
+def test_a_report_is_written_as_it_is_shown(tmp_path):
     files = write(tmp_path, "op", "file")
 
     assert files == {"": run_twice().view("op").text.encode()}
 
 
 @pytest.mark.parametrize("kind", ["stdout", "none"])
-def test_an_output_without_a_file_writes_none(kind, tmp_path, monkeypatch):
+def test_stdout_and_none_write_no_file(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     assert run_twice().view("op", output=kind).write_output() == ()
@@ -64,7 +64,7 @@ KEYS = {
 
 
 def events(content):
-    """Read a Chrome trace and check what every event must have."""
+    """Read a Chrome trace and check the fields of every event."""
     trace = json.loads(content)
     assert list(trace) == ["traceEvents"]
     named = {event["pid"] for event in trace["traceEvents"] if event["ph"] == "M"}
@@ -95,7 +95,7 @@ def test_the_timeline_of_scopes_is_a_flame_graph_of_totals(tmp_path):
     }
 
 
-def test_the_timeline_does_not_need_the_time_selected(tmp_path):
+def test_the_timeline_does_not_need_micros_selected(tmp_path):
     files = write(tmp_path, "scope", "timeline", order_by="name", select="bytes")
 
     assert regions(files["_all"])["a/mm"] == (2, 0, 10.5)
@@ -159,7 +159,7 @@ def varint(content, place):
 
 
 def fields(content):
-    """Read a message: {number: values}, texts and messages as bytes."""
+    """Read a message into {number: values}, texts and messages as bytes."""
     found, place = {}, 0
     while place < len(content):
         tag, place = varint(content, place)
@@ -181,7 +181,7 @@ def packed(content):
 
 
 def read_pprof(content):
-    """Read a pprof file by profile.proto, check its numbers, and spell the samples out."""
+    """Read a pprof file by profile.proto, check its references, and return readable samples."""
     message = fields(gzip.decompress(content))
     texts = [text.decode() for text in message[6]]
     assert texts[0] == ""
@@ -229,19 +229,19 @@ def test_pprof_of_bytes_has_bytes(tmp_path):
     assert samples[0][1] == [1, 100]
 
 
-def test_pprof_gives_what_is_not_shown_to_the_line_above(tmp_path):
+def test_pprof_counts_hidden_lines_at_the_line_above(tmp_path):
     _, samples, _ = read_pprof(write(tmp_path, "code", "pprof", select="micros", max_depth=2)[""])
 
     assert samples[0] == ("a/mm", [1, 10_500], [IN_CELL])
 
 
-def test_pprof_has_the_frames_of_frameworks_if_asked_for(tmp_path):
+def test_pprof_has_framework_frames_on_request(tmp_path):
     _, samples, _ = read_pprof(write(tmp_path, "code", "pprof", select="micros", frames="all")[""])
 
     assert samples[0][2] == [IN_MODEL, ("/lib/keras/layer.py", "__call__", 100), IN_CELL]
 
 
-def test_a_profile_exports_its_time_for_pprof_the_same_bytes_each_time(tmp_path):
+def test_exporting_for_pprof_twice_gives_the_same_bytes(tmp_path):
     for name in ("x.pb.gz", "y.pb.gz"):
         run_twice().export(tmp_path / name)
 
@@ -253,7 +253,7 @@ def test_a_profile_exports_its_time_for_pprof_the_same_bytes_each_time(tmp_path)
     assert message[10] == [run_twice().recording.wall_ns]
 
 
-def test_a_metric_that_was_not_recorded_is_no_profile(tmp_path):
+def test_pprof_refuses_a_metric_that_was_not_recorded(tmp_path):
     made = profile(node("a", micros=1, size=float("nan"), stack=STACK))
 
     with pytest.raises(NbprofError, match="bytes was not recorded"):
@@ -262,7 +262,7 @@ def test_a_metric_that_was_not_recorded_is_no_profile(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_a_metric_that_was_not_recorded_is_no_profile(tmp_path):
         ("scope", {"output": "timeline:outfile=/nowhere/x"}, "/nowhere/x_all cannot be written"),
     ],
 )
-def test_what_cannot_be_written_is_refused_in_a_sentence(
+def test_an_impossible_output_is_refused_in_a_sentence(
     view, options, reason, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -296,14 +296,14 @@ def test_what_cannot_be_written_is_refused_in_a_sentence(
 
 
 HALF = "\udfff"
-"""Half a character: a text may have it, a file in UTF-8 may not."""
+"""Half a character: Python texts may contain it, UTF-8 files may not."""
 
 
 @pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
-def test_half_a_character_costs_no_view_and_no_file(tmp_path, view):
+def test_half_a_character_breaks_neither_view_nor_file(tmp_path, view):
     op = node(f"a{HALF}/b", f"Op{HALF}", 3, size=8, stack=(CELL,), shapes=(f"2{HALF}",))
     made = profile(op, notes=(HALF,))
-    halves = pd.Series([f"g{HALF}"], dtype=object)  # which Arrow's texts could not hold
+    halves = pd.Series([f"g{HALF}"], dtype=object)  # Arrow's strings cannot hold it
     made = replace(made, frames=made.frames.assign(file=halves, function=halves))
     out = tmp_path / "out.txt"
 

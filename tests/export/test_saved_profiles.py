@@ -1,4 +1,4 @@
-"""Profiles as tfprof saves them: told by their content, read, and written from any profile."""
+"""Profiles as tfprof saves them: recognized by content, read, and written from any profile."""
 
 from contextlib import suppress
 
@@ -61,7 +61,7 @@ def test_steps_come_back(tmp_path):
     assert rows(loaded.op(select=["micros"], step=1), "micros")["MatMul"] == (3,)
 
 
-def test_writing_what_was_read_gives_the_same_tables(tmp_path):
+def test_writing_and_reading_gives_the_same_tables(tmp_path):
     once = nbprof.load(saved(MODEL, tmp_path))
     twice = nbprof.load(saved(once, tmp_path))
 
@@ -69,7 +69,7 @@ def test_writing_what_was_read_gives_the_same_tables(tmp_path):
         assert getattr(once, table).equals(getattr(twice, table)), table
 
 
-def test_two_nodes_of_one_name_get_different_ones(tmp_path):
+def test_nodes_of_the_same_name_get_different_names(tmp_path):
     profile = by_hand.profile(node("a", "MatMul"), node("a", "Relu"), node("a_1", "Add"))
 
     loaded = nbprof.load(saved(profile, tmp_path))
@@ -77,7 +77,7 @@ def test_two_nodes_of_one_name_get_different_ones(tmp_path):
     assert loaded.nodes["name"].tolist() == ["a", "a_2", "a_1"]
 
 
-def test_the_sum_of_many_short_times_stays_right():
+def test_the_sum_of_many_short_times_survives_rounding():
     group = np.repeat([0, 1], 1000)
 
     whole = _whole_micros(group, np.full(2000, 300))
@@ -85,11 +85,11 @@ def test_the_sum_of_many_short_times_stays_right():
     assert whole[:1000].sum() == whole[1000:].sum() == 300
 
 
-def test_a_profile_of_nothing_is_written(tmp_path):
+def test_an_empty_profile_can_be_written(tmp_path):
     assert saved(by_hand.profile(), tmp_path).exists()
 
 
-def test_every_cut_of_a_file_is_refused_in_a_sentence_or_read(tmp_path):
+def test_a_truncated_file_is_read_or_refused_in_a_sentence(tmp_path):
     path = saved(MODEL, tmp_path)
     content = path.read_bytes()
 
@@ -99,7 +99,7 @@ def test_every_cut_of_a_file_is_refused_in_a_sentence_or_read(tmp_path):
             nbprof.load(path).scope(select=["micros"])
 
 
-def test_a_changed_byte_is_refused_in_a_sentence_or_read(tmp_path):
+def test_a_file_with_a_changed_byte_is_read_or_refused_in_a_sentence(tmp_path):
     path = saved(MODEL, tmp_path)
     content = path.read_bytes()
     draw = np.random.default_rng(1)
@@ -135,11 +135,11 @@ def xspace(name):
         b"\xff" * 40,
     ],
 )
-def test_other_files_are_not_taken_for_saved_profiles(head):
+def test_other_files_are_not_mistaken_for_saved_profiles(head):
     assert not looks_like_saved_profile(head)
 
 
-def test_a_saved_profile_is_known_by_its_first_bytes(tmp_path):
+def test_a_saved_profile_is_recognized_by_its_first_bytes(tmp_path):
     content = saved(MODEL, tmp_path).read_bytes()
 
     assert looks_like_saved_profile(content)

@@ -32,7 +32,7 @@ def path(tmp_path):
 
 
 def shown(profile, case):
-    """Give our report of a case, or None where nbprof refuses the question."""
+    """Return our report of a case, or None if nbprof refuses it."""
     try:
         text = profile.view(case.view, **{**DEFAULTS, **case.options}).text
     except NbprofError:
@@ -41,7 +41,7 @@ def shown(profile, case):
 
 
 def is_negative(case):
-    """Tell whether a time or an amount is negative, which the engine takes for a huge one."""
+    """Return whether a time or an amount is negative, which the engine reads as a huge one."""
     records = [
         record
         for _, run in case.runs
@@ -55,7 +55,7 @@ def is_negative(case):
 
 
 def savable(engine):
-    """Draw the cases that the engine can save and that have a node, without which none is known."""
+    """Yield cases the engine can save and that have a node, by which files are recognized."""
     for seed in SEEDS:
         case = cases.case(seed)
         answer = engine.save(case)
@@ -64,7 +64,7 @@ def savable(engine):
             yield seed, case, answer.saved
 
 
-def test_what_the_engine_saved_shows_the_same_in_nbprof(engine, path):
+def test_nbprof_shows_the_same_of_a_file_the_engine_saved(engine, path):
     compared, different = 0, []
     for seed, case, saved in savable(engine):
         path.write_bytes(saved)
@@ -79,7 +79,7 @@ def test_what_the_engine_saved_shows_the_same_in_nbprof(engine, path):
     assert compared > 0.7 * len(SEEDS)
 
 
-def test_what_nbprof_wrote_shows_the_same_in_the_engine(engine, path):
+def test_the_engine_shows_the_same_of_a_file_nbprof_wrote(engine, path):
     compared, different = 0, []
     for seed, case, _ in savable(engine):
         nbprof.load_tfprof(case.graph, case.runs, case.op_log).export(path)
@@ -92,7 +92,7 @@ def test_what_nbprof_wrote_shows_the_same_in_the_engine(engine, path):
     assert compared > 0.8 * len(SEEDS)
 
 
-def test_advice_is_the_same_on_what_nbprof_wrote(engine, path):
+def test_the_engine_gives_the_same_advice_on_a_file_nbprof_wrote(engine, path):
     different = []
     for seed in range(len(SEEDS) // 3):
         case = cases.case(seed, view="advise")
@@ -106,7 +106,7 @@ def test_advice_is_the_same_on_what_nbprof_wrote(engine, path):
 
 @pytest.mark.parametrize("view", cases.VIEWS)
 @pytest.mark.parametrize("name", real_graphs.GRAPHS)
-def test_real_graphs_show_the_same_either_way(name, view, engine, path):
+def test_real_graphs_look_the_same_after_saving_by_either(name, view, engine, path):
     case = cases.Case(*real_graphs.real_graph(name), view, EVERYTHING)
     expected = engine.ask(case).text
 
@@ -116,7 +116,7 @@ def test_real_graphs_show_the_same_either_way(name, view, engine, path):
     assert engine.ask_saved(path.read_bytes(), view, EVERYTHING).text == expected
 
 
-def test_an_input_from_nowhere_is_left_out(engine, path):
+def test_an_input_from_an_unknown_node_is_left_out(engine, path):
     case = by_hand.Case(by_hand.graph("b B", "a A nowhere b"))
 
     nbprof.load_tfprof(case.graph).export(path)
@@ -126,7 +126,7 @@ def test_an_input_from_nowhere_is_left_out(engine, path):
     assert nbprof.load(path).inputs["source"].tolist() == [0]
 
 
-def test_a_file_of_tensorflows_profiler_is_read(path):
+def test_a_file_saved_by_tensorflows_profiler_is_read(path):
     with tf.Graph().as_default() as graph:
         tf.matmul(tf.ones([4, 5]), tf.ones([5, 6]), name="mm")
         profiler = tf.compat.v1.profiler.Profiler(graph)

@@ -1,4 +1,4 @@
-"""The files of `-output`, held against those of TensorFlow's own C++ tfprof."""
+"""The files of `-output`, compared with those of TensorFlow's own C++ tfprof."""
 
 import gzip
 import json
@@ -31,7 +31,7 @@ def profile_of(case):
 
 
 def ours(case, output, folder):
-    """Write the files of a case; give them by the end of their names."""
+    """Write the files of a case; return them by the end of their names."""
     kind = "file" if output == "text" else output
     options = {**DEFAULTS, **case.options, "output": f"{kind}:outfile={folder / 'out'}"}
     try:
@@ -46,7 +46,7 @@ def ours(case, output, folder):
 
 
 def in_scope(case):
-    """Tell whether tfprof and nbprof mean the same by the options, and nothing is refused."""
+    """Return whether tfprof and nbprof read the options alike and refuse nothing."""
     options = case.options
     step = options.get("step", -1)
     regexes = [regex for name in cases.REGEXES for regex in options.get(name, ())]
@@ -62,7 +62,7 @@ def steps_of(case):
 
 
 def drawn(output, view, count):
-    """Draw so many cases that are in scope."""
+    """Draw `count` cases that are in scope."""
     found = (cases.case(seed, output, view) for seed in range(10 * count))
     return [case for case, _ in zip(filter(in_scope, found), range(count), strict=False)]
 
@@ -81,7 +81,7 @@ def tfprofs_timeline(case, engine):
 
 
 @pytest.mark.parametrize("view", TIMELINES)
-def test_timelines_of_random_cases_are_tfprofs(view, engine, tmp_path):
+def test_timelines_of_random_cases_equal_tfprofs(view, engine, tmp_path):
     kinds = Counter()
     for case in drawn("timeline", view, 120):
         theirs = tfprofs_timeline(case, engine)
@@ -94,7 +94,7 @@ def test_timelines_of_random_cases_are_tfprofs(view, engine, tmp_path):
 
 @pytest.mark.parametrize("view", TIMELINES)
 @pytest.mark.parametrize("name", real_graphs.GRAPHS)
-def test_timelines_of_real_graphs_are_tfprofs(name, view, engine, tmp_path):
+def test_timelines_of_real_graphs_equal_tfprofs(name, view, engine, tmp_path):
     case = cases.Case(*real_graphs.real_graph(name), view, {"max_depth": 100}, "timeline")
 
     theirs = tfprofs_timeline(case, engine)
@@ -122,7 +122,7 @@ def our_pprof(case, folder):
     return {name: parsed(content) for name, content in ours(case, "pprof", folder).items()}
 
 
-def test_pprof_profiles_of_random_cases_are_tfprofs(engine, tmp_path):
+def test_pprof_profiles_of_random_cases_equal_tfprofs(engine, tmp_path):
     samples = 0
     for case in drawn("pprof", "code", 320):
         theirs = tfprofs_pprof(case, engine)
@@ -134,7 +134,7 @@ def test_pprof_profiles_of_random_cases_are_tfprofs(engine, tmp_path):
 
 @pytest.mark.parametrize("column", ["micros", "bytes", "params"])
 @pytest.mark.parametrize("name", real_graphs.GRAPHS)
-def test_pprof_profiles_of_real_graphs_are_tfprofs(name, column, engine, tmp_path):
+def test_pprof_profiles_of_real_graphs_equal_tfprofs(name, column, engine, tmp_path):
     options = {"max_depth": 100, "select": [column]}
     case = cases.Case(*real_graphs.real_graph(name), "code", options, "pprof")
 
@@ -148,7 +148,7 @@ def test_pprof_profiles_of_real_graphs_are_tfprofs(name, column, engine, tmp_pat
 
 
 @pytest.mark.parametrize("name", by_hand.WORKED)
-def test_a_report_in_a_file_is_tfprofs_after_the_line_profile(name, engine, tmp_path):
+def test_a_report_in_a_file_equals_tfprofs_after_the_line_profile(name, engine, tmp_path):
     case = by_hand.WORKED[name]
 
     (report,) = ours(case, "text", tmp_path).values()

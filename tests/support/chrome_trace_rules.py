@@ -1,6 +1,6 @@
 """The rules of the Chrome trace event format, as the importers of Perfetto and Chrome apply them.
 
-Times are compared in whole ns, so that nothing hides in the rounding of a float.
+Times are compared in whole ns, so that float rounding hides nothing.
 """
 
 import json
@@ -31,7 +31,7 @@ def refuse(constant):
 
 
 def parse(content):
-    """Read the trace strictly; numbers with decimals are exact."""
+    """Read the trace strictly, numbers with decimals exactly."""
     return json.loads(content, parse_float=Decimal, parse_constant=refuse)
 
 
@@ -50,7 +50,7 @@ def lane(event):
 
 
 def slices(trace):
-    """Give the slices of each lane as (start, end, event), in ns."""
+    """Return the slices of each lane as (start, end, event), in ns."""
     found = defaultdict(list)
     for event in of_phase(trace, "X"):
         start = ns(event["ts"])
@@ -59,7 +59,7 @@ def slices(trace):
 
 
 def lane_names(trace):
-    """Give process and thread name of each lane."""
+    """Return process and thread name of each lane."""
     named = [event for event in of_phase(trace, "M") if event["name"].endswith("_name")]
     processes = {e["pid"]: e["args"]["name"] for e in named if e["name"] == "process_name"}
     return {
@@ -70,7 +70,7 @@ def lane_names(trace):
 
 
 def check(content):
-    """Check every rule; give the trace."""
+    """Check every rule; return the trace."""
     trace = parse(content)
     assert list(trace) == ["traceEvents", "otherData"]
     for event in trace["traceEvents"]:
@@ -86,7 +86,7 @@ def check_fields(event):
     assert set(event) == REQUIRED[event["ph"]]
     for name, value in event.items():
         assert type(value) is TYPES[name], f"{name} of {event}"
-    assert event["pid"] > 0  # Perfetto takes thread 0 for the idle one
+    assert event["pid"] > 0  # Perfetto treats thread 0 as the idle one
     assert event["tid"] > 0
     assert event.get("ts", 0) >= 0
     assert event.get("dur", 0) >= 0
@@ -103,7 +103,7 @@ def check_fields(event):
 def check_lanes(trace):
     names = lane_names(trace)
     tids = [tid for _, tid in names]
-    assert len(tids) == len(set(tids))  # Perfetto names a thread by its tid alone
+    assert len(tids) == len(set(tids))  # Perfetto identifies a thread by its tid alone
     assert set(slices(trace)) == set(names)
     assert {event["pid"] for event in of_phase(trace, "C")} <= {pid for pid, _ in names}
     for kind in ("process", "thread"):
@@ -132,7 +132,7 @@ def check_flows(trace):
 
 
 def arrows(trace):
-    """Give the two slices of each flow."""
+    """Return the two slices of each flow."""
     drawn = slices(trace)
     starts, ends = of_phase(trace, "s"), of_phase(trace, "f")
     return [
@@ -142,7 +142,7 @@ def arrows(trace):
 
 
 def enclosing(drawn, event):
-    """Find the slice that a flow's end is bound to: the innermost one that is open then."""
+    """Return the slice that a flow's end is bound to: the innermost one open then."""
     moment = ns(event["ts"])
     holding = [(start, -end, found) for start, end, found in drawn if start <= moment <= end]
     assert holding, f"{event} is in no slice"

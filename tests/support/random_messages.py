@@ -7,7 +7,7 @@ NUMBERS = (0, 1, -1, 127, 128, 300, 2**31 - 1, -(2**31))
 
 
 def fill(message, mix, depth=6):
-    """Set about half of the fields; maps and lists get up to three entries."""
+    """Set about half of the fields; maps and lists get at most three entries."""
     for field in message.DESCRIPTOR.fields:
         if mix.random() < 0.4 or (field.message_type and depth == 0):
             continue

@@ -1,4 +1,4 @@
-"""TensorFlow 1 graphs, run for real with FULL_TRACE on the CPU: `real_graph("cnn")`."""
+"""TensorFlow 1 graphs, really run on the CPU with FULL_TRACE: `real_graph("cnn")`."""
 
 import functools
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from tensorflow.python.profiler import tfprof_logger
 
 v1 = tf.compat.v1
 STEPS = {"cnn": (0, 1), "lstm": (0,), "resource": (2, 5), "towers": (0, 0)}
-"""The steps that the runs of each graph are added to."""
+"""The steps of each graph's runs."""
 
 
 @functools.cache
@@ -66,7 +66,7 @@ def convolution(x, filters, name):
 
 
 def cnn():
-    """Train a small network of convolutions with Adam; its batch is known at run time only."""
+    """Train a small convolutional network with Adam; its batch size is known only at run time."""
     images = v1.placeholder(tf.float32, [None, 12, 12, 3], "images")
     labels = v1.placeholder(tf.int64, [None], "labels")
     hidden = convolution(convolution(images, 6, "conv1"), 8, "conv2")
@@ -80,7 +80,7 @@ def cnn():
 
 @contextmanager
 def loops_of_switch_and_merge():
-    """Build loops as TensorFlow 1 did: of Enter, Merge, Switch and NextIteration nodes."""
+    """Build loops as TensorFlow 1 did, from Enter, Merge, Switch and NextIteration nodes."""
     modern = v1.control_flow_v2_enabled()
     v1.disable_control_flow_v2()
     try:
@@ -114,7 +114,7 @@ def lstm():
 
 
 def resource():
-    """Train resource variables, through a tf.function and a loop that the runtime takes apart."""
+    """Train resource variables, with a tf.function and a loop that the runtime lowers."""
     x = v1.placeholder(tf.float32, [8, 6], "x")
     hidden = tf.nn.relu(dense(x, 5, "first", use_resource=True))
     double = tf.function(lambda a: a * 2.0 + tf.reduce_max(a))

@@ -1,4 +1,4 @@
-"""Inputs of tfprof made by hand: the worked examples, and what kills the C++ engine."""
+"""tfprof inputs made by hand: the worked examples, and cases that crash the C++ engine."""
 
 from google.protobuf import text_format
 from support.tfprof_cases import Case
@@ -10,7 +10,7 @@ G, C = "/job:j/device:GPU:0", "/job:j/device:CPU:0"
 
 
 def graph(*nodes):
-    """Make a GraphDef of nodes in protobuf's text format, or as "name Op input input"."""
+    """Return a GraphDef of nodes in protobuf's text format, or as "name Op input input"."""
     made = GraphDef()
     for node in nodes:
         if "{" in node or ":" in node:
@@ -22,7 +22,7 @@ def graph(*nodes):
 
 
 def run(*records):
-    """Make a RunMetadata of (device, node_name, start, op_end_rel[, (total, peak, live)])."""
+    """Return a RunMetadata of (device, node_name, start, op_end_rel[, (total, peak, live)])."""
     made = RunMetadata()
     made.step_stats.SetInParent()
     for device in dict.fromkeys(record[0] for record in records):
@@ -39,7 +39,7 @@ def run(*records):
 
 
 def op_log(entries, strings=True):
-    """Make an OpLogProto of {name: {"types": ..., "float_ops": ..., "stack": ...}}."""
+    """Return an OpLogProto of {name: {"types": ..., "float_ops": ..., "stack": ...}}."""
     made = OpLogProto()
     ids = {"none": 0}
     for name, entry in entries.items():
@@ -174,7 +174,7 @@ WORKED = {
 WORKED = {
     name: Case(**MODEL, view=view, options=options) for name, (view, options) in WORKED.items()
 }
-"""Cases whose reports are in golden/tfprof/<name>.txt."""
+"""Cases with reports in golden/tfprof/<name>.txt."""
 
 TRACED = {"a": {"stack": [("f.py", 1, "f")]}}
 ONLY_GRADIENT = {
@@ -208,4 +208,4 @@ CRASHES = {
         output="timeline",
     ),
 }
-"""What the C++ engine does not survive, or raises an IndexError for."""
+"""Cases that crash the C++ engine or make it raise an IndexError."""

@@ -1,9 +1,9 @@
-"""Random inputs and options for tfprof: `case(seed)`, and what to do with one that fails.
+"""Random inputs and options for tfprof: `case(seed)`, and tools for one that fails.
 
     small = shrink(case(17), fails)     # fails(case) -> bool
     print(repro(small))                 # a program that asks TensorFlow's engine about it
 
-The same seed gives the same case in every process. Left out is what kills the C++ engine:
+The same seed gives the same case in every process. No case crashes the C++ engine; those are in
 tfprof_by_hand.CRASHES.
 """
 
@@ -28,9 +28,9 @@ ORDERS = (
 )
 COLUMNS = (*ORDERS[1:], "device", "op_types", "input_shapes", "tensor_value")
 PPROF_COLUMNS = ORDERS[1:-1]
-"""Of these, pprof takes exactly one."""
+"""Columns for pprof, which takes exactly one."""
 INVALID_REGEXES = ("(", "a{2,1}", "(?=a).*")
-"""RE2 takes none of these: they match nothing."""
+"""RE2 refuses these; they match nothing."""
 
 CPU, GPU = "/job:localhost/replica:0/task:0/device:CPU:0", "/job:j/replica:0/task:0/device:GPU:0"
 DEVICES = {
@@ -40,7 +40,7 @@ DEVICES = {
     **{"cpu:0": 1, "/device:TPU:0": 1, "/device:TPU:0/stream:all": 1, "/device:SYCL:0": 1},
     **{"/device:CPU:0/stream:all": 1, "/device:XLA_GPU:0": 1},
 }
-"""All device strings, and how often each is drawn."""
+"""Device names with the weight of each."""
 ALLOCATORS = ("cpu", "GPU_0_bfc", "GPU_1_bfc", "gpu_host_bfc", "cuda_host_bfc")
 
 PARTS = (
@@ -73,19 +73,19 @@ class Case:
     graph: bytes
     """A serialized GraphDef."""
     runs: list[tuple[int, bytes]] = field(default_factory=list)
-    """Serialized RunMetadata with the step each is added to, in the order of adding."""
+    """Steps and serialized RunMetadata, in the order of adding."""
     op_log: bytes | None = None
     """A serialized OpLogProto."""
     view: str = "scope"
     """One of VIEWS, or "advise"."""
     options: dict = field(default_factory=dict)
-    """In tfprof's spelling; what is absent has its value in tfprof_engine.DEFAULTS."""
+    """Options in tfprof's spelling; tfprof_engine.DEFAULTS has those that are absent."""
     output: str = "text"
-    """What is asked for: "text", "timeline" or "pprof"."""
+    """Output to compare: "text", "timeline" or "pprof"."""
 
     @classmethod
     def from_text(cls, graph="", runs=(), op_log=None, **rest):
-        """Make a case of messages written in protobuf's text format."""
+        """Return a case of messages in protobuf's text format."""
         return cls(
             graph=_bytes(text_format.Parse(graph, GraphDef())),
             runs=[(step, _bytes(text_format.Parse(run, RunMetadata()))) for step, run in runs],
@@ -103,7 +103,7 @@ def case(seed, output="text", view=None):
 
     Args:
         seed: any integer.
-        output: "text"; "timeline" or "pprof" for cases that give such files.
+        output: "text", or "timeline" or "pprof" for cases that write such files.
         view: one of VIEWS or "advise"; drawn when absent.
     """
     draw = Draw(f"{seed} {output} {view}")
@@ -126,7 +126,7 @@ def case(seed, output="text", view=None):
 
 
 class Draw(Random):
-    """A source of chance with the words used here."""
+    """A random generator with the draws used here."""
 
     def often(self, probability):
         return self.random() < probability
@@ -136,7 +136,7 @@ class Draw(Random):
         return [self.choice(items) for _ in range(self.randint(0, most))] if items else []
 
     def number(self):
-        """Draw a number of micros or bytes, at all orders of magnitude and at the limits."""
+        """Draw a number of µs or bytes of any magnitude, limits included."""
         return self.choice(NUMBERS) if self.often(0.5) else int(10 ** self.uniform(0, 7))
 
 
@@ -156,7 +156,7 @@ def _graph(draw):
 
 
 def _names(draw):
-    """Draw names that lie in each other, so that ops have the names of folders."""
+    """Draw nested names, so that some ops have the name of a scope."""
     names = []
     size = draw.choice((1, 3, 6, 8, 10, 12, 15, 20, 30, 50)) if draw.often(0.97) else 0
     for _ in range(size):
@@ -173,7 +173,7 @@ def _names(draw):
 
 
 def _inputs(draw, names, place):
-    """Draw inputs from the nodes before, sometimes from any, from nowhere, or as control edges."""
+    """Draw inputs from earlier nodes; sometimes any node, an unknown one, or a control edge."""
     for name in draw.some(names[:place], 3):
         if draw.often(0.06):
             name = draw.choice((*names, "nowhere"))
@@ -284,7 +284,7 @@ def _op_log(draw, names, traced):
 
 
 def _stacks(draw):
-    """Draw call stacks that begin alike and lie in each other."""
+    """Draw call stacks with common beginnings, some a prefix of another."""
     stacks = [()]
     for _ in range(draw.randint(1, 8)):
         frame = (draw.choice(FILES), draw.choice((1, 2, 9, 10)), draw.choice(FUNCTIONS))
@@ -304,7 +304,7 @@ def _trace(entry, stack, strings):
 
 
 def _keep_a_root(log, names):
-    """Forget all stacks where no op of the graph that is no gradient has one: that crashes."""
+    """Drop all stacks if only gradients have one, which would crash the engine."""
     logged = [entry for entry in log.log_entries if entry.HasField("code_def")]
     stacks = {entry.name: entry.code_def.traces for entry in reversed(logged)}  # the first counts
     if not any(stacks[name] for name in names if name in stacks and not is_gradient(name)):
@@ -313,7 +313,7 @@ def _keep_a_root(log, names):
 
 
 def is_gradient(name):
-    """Tell what tfprof takes for the gradient of another op."""
+    """Return whether tfprof takes a name for the gradient of another op."""
     return "gradients/" in name and "_grad/" in name
 
 
@@ -344,7 +344,7 @@ def _options(draw, view, output, names, steps):
 
 
 def _regexes(draw, view, names):
-    """Draw regexes that match something of what this view shows."""
+    """Draw regexes that match some of the names this view shows."""
     files = [f"{file.rpartition('/')[2]}:.*" for file in FILES]
     functions = [f".*:{name}" for name in FUNCTIONS[:3]]
     shown = {"code": (*files, *functions, ".* .gradient."), "op": OPS}.get(view, names or ["a"])
@@ -384,11 +384,11 @@ def _advice(draw):
     return {checker: {} for checker in CHECKERS if draw.often(0.7)}
 
 
-# A case that fails
+# Failing cases
 
 
 def shrink(case, fails):
-    """Remove what can be removed while fails(case) stays true: records, nodes, fields, options."""
+    """Remove records, nodes, fields and options as long as fails(case) stays true."""
     if not fails(case):
         raise ValueError("this case does not fail")
     before = None
@@ -441,7 +441,7 @@ def _smaller_messages(case, fails):
 
 
 def repro(case):
-    """Write a program that asks TensorFlow's engine about a case; it needs tests/ on its path."""
+    """Return a program that asks TensorFlow's engine about a case; it needs tests/ on its path."""
 
     def text(kind, content):
         return text_format.MessageToString(kind.FromString(content), as_utf8=True)

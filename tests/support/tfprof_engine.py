@@ -1,14 +1,13 @@
-"""The judge: TensorFlow's own C++ tfprof, asked in a process of its own.
+"""The reference: TensorFlow's own C++ tfprof, run in a process of its own.
 
     with Engine() as engine:
         answer = engine.ask(case)              # a tfprof_cases.Case, or anything with its fields
         answer.text                            # the report after the line "Profile:"
 
-The C++ engine is one global per process, talks through files and C streams, and aborts on some
-inputs. So a worker runs it: this same file as a program, which imports only the engine's shared
-library and the protobufs (0.4 s, not TensorFlow's five). It takes one question and gives one answer
-at a time, each with a fresh engine; when it dies, the answer says so and the next question gets a
-new worker.
+The C++ engine is a global, talks through files and C streams, and aborts on some inputs. So a
+worker process runs it: this file as a program, which imports only the engine's shared library and
+messages (0.4 s instead of 5 s for TensorFlow). It answers one question at a time with a fresh
+engine; if it dies, the answer says so and the next question gets a new worker.
 """
 
 import ctypes
@@ -47,7 +46,7 @@ DEFAULTS = {
     "account_displayed_op_only": False,
     "select": ["micros"],
 }
-"""What an option means that is not given: as at tfprof's prompt."""
+"""Defaults of tfprof's prompt."""
 
 CHECKERS = (
     "ExpensiveOperationChecker",
@@ -60,20 +59,20 @@ OUTPUTS = ("text", "timeline", "pprof", "none", "stdout")
 
 @dataclass(frozen=True)
 class Answer:
-    """What the engine gave for one question."""
+    """The engine's answer to one question."""
 
     view: str
     proto_bytes: bytes = b""
     head: str | None = None
-    """The report up to and with the line "Profile:": the warning about streams, the Doc block."""
+    """The report up to the line "Profile:", with the warning about streams and the Doc block."""
     text: str | None = None
-    """The report after the line "Profile:"; None where the engine wrote no report."""
+    """The report after the line "Profile:"; None if the engine wrote none."""
     timeline: dict[int, bytes] = field(default_factory=dict)
     """The JSON of each timeline file, by the step in the file's name (-1: the average)."""
     pprof: bytes | None = None
-    """The gzipped pprof file; None where the engine wrote none."""
+    """The gzipped pprof file; None if the engine wrote none."""
     coverage: tuple[float, ...] = ()
-    """What adding each run returned."""
+    """The return value of adding each run."""
     saved: bytes | None = None
     """The ProfileProto, for Engine.save."""
     stdout: str = ""
@@ -87,15 +86,17 @@ class Answer:
     def proto(self) -> Any:
         """Parse the returned message: GraphNodeProto, MultiGraphNodeProto or AdviceProto.
 
-        Protobuf refuses a tree of more than a hundred levels, and the op view is a chain: see rows.
+        Protobuf refuses more than a hundred levels, and the op view is a chain: use `rows` there.
         """
         return self._kind.FromString(self.proto_bytes)
 
     @property
     def rows(self) -> list[tuple[int, Any]]:
-        """Parse the returned tree, however deep: (depth, message without its children) from the
-        root (depth 0) on, each row followed by its children. In the op view, which is a chain,
-        the depth of a row is its place in the report."""
+        """Parse the returned tree of any depth into (depth, message without its children).
+
+        The root has depth 0, and each row is followed by its children. In the op view, a chain,
+        the depth of a row is its place in the report.
+        """
         waiting, rows = [(0, self.proto_bytes)], []
         while waiting:
             depth, content = waiting.pop()
@@ -116,7 +117,7 @@ class Answer:
 
 
 def split(content, number):
-    """Take the message fields with this number out of a serialized message."""
+    """Split the message fields with this number off a serialized message."""
     kept, taken_out, place = b"", [], 0
     while place < len(content):
         start = place
@@ -131,7 +132,7 @@ def split(content, number):
 
 
 def varint(content, place):
-    """Read a number of seven bits a byte; give it and the place after it."""
+    """Read a varint; return it and the position after it."""
     value = shift = 0
     while True:
         byte = content[place]
@@ -143,7 +144,7 @@ def varint(content, place):
 
 
 class Engine:
-    """TensorFlow's tfprof; asks are answered in order, each by a fresh engine."""
+    """TensorFlow's tfprof; it answers questions in order, each with a fresh engine."""
 
     def __init__(self, timeout=60):
         self.timeout = timeout
@@ -167,16 +168,17 @@ class Engine:
         self._folder.cleanup()
 
     def ask(self, case, output="text", at_once=False):
-        """Show one case.
+        """Ask about one case.
 
         Args:
             case: has graph (bytes), runs [(step, bytes)], op_log (bytes or None), view (scope,
                 graph, code, op or advise) and options (tfprof's spelling; absent: DEFAULTS; for
                 advise {checker: {}}, or empty for all checkers).
-            output: one of OUTPUTS: where the engine writes, so which fields of the Answer are
-                filled. The returned message is there in any case.
-            at_once: as tf.compat.v1.profiler.profile() does it (one run at most, its step is 0)
-                rather than as Profiler.add_step() does.
+            output: one of OUTPUTS, which decides the fields of the Answer that are filled; the
+                returned message always is.
+            at_once: whether to pass graph and run together, like
+                tf.compat.v1.profiler.profile() (at most one run, step 0), instead of adding runs
+                like Profiler.add_step().
         """
         return self._answer(
             view=case.view,
@@ -191,15 +193,15 @@ class Engine:
         )
 
     def ask_all(self, cases, output="text"):
-        """Show many cases, in order."""
+        """Ask about many cases, in order."""
         return [self.ask(case, output) for case in cases]
 
     def ask_saved(self, saved, view, options, output="text"):
-        """Show a saved profile, the bytes of a ProfileProto."""
+        """Ask about a saved profile, the bytes of a ProfileProto."""
         return self._answer(view=view, options=options, output=output, load={"saved": saved})
 
     def save(self, case):
-        """Make the ProfileProto of a case: Answer.saved."""
+        """Save a case as a ProfileProto: Answer.saved."""
         return self._answer(
             view="save",
             options={},
@@ -208,7 +210,7 @@ class Engine:
         )
 
     def save_again(self, saved):
-        """Load a saved profile and make its ProfileProto anew: Answer.saved."""
+        """Load a saved profile and save it again: Answer.saved."""
         return self._answer(view="save", options={}, output="none", load={"saved": saved})
 
     def _answer(self, **question):
@@ -245,11 +247,11 @@ class Engine:
         return Answer(view, crashed=how, stderr=stderr)
 
 
-# From here on, the worker.
+# The worker
 
 
 def import_engine():
-    """Import the engine's shared library and messages without TensorFlow's own __init__."""
+    """Import the engine's shared library and messages without TensorFlow's __init__."""
     root = Path(importlib.util.find_spec("tensorflow").origin).parent
     for name in ("", ".core", ".python", ".python.util"):
         package = types.ModuleType(f"tensorflow{name}")
@@ -262,7 +264,7 @@ def import_engine():
 
 
 class Stream:
-    """A C stream of this process, turned into a file."""
+    """A C stream of this process, redirected to a file."""
 
     def __init__(self, number, path):
         self.file = path.open("w+b", buffering=0)
@@ -270,7 +272,7 @@ class Stream:
         os.set_blocking(number, True)
 
     def clear(self):
-        # The descriptor is shared with the C stream, and so is its place in the file.
+        # The C stream shares the descriptor and with it the position in the file.
         self.file.seek(0)
         self.file.truncate()
 
@@ -308,8 +310,8 @@ class Worker:
     def ask(self, view, options, output, at_once=False, **load):
         if at_once:
             run = b"".join(run for _, run in load["runs"])
-            asked = (view.encode(), self.options(view, options, output))
-            result = self.engine.PrintModelAnalysis(load["graph"], run, load["op_log"], *asked)
+            question = (view.encode(), self.options(view, options, output))
+            result = self.engine.PrintModelAnalysis(load["graph"], run, load["op_log"], *question)
             return {"proto_bytes": result}
         coverage = self.load_saved(**load) if "saved" in load else self.load(**load)
         if view == "save":
@@ -360,7 +362,7 @@ def taken(path):
 
 
 def serve(folder):
-    """Answer questions until there are no more."""
+    """Answer questions until the input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     questions = os.fdopen(os.dup(0), "rb")
     worker = Worker(folder)

@@ -1,4 +1,4 @@
-"""Ten thousand damaged inputs of tfprof's: a Profile or one NbprofError, and never long."""
+"""Ten thousand damaged inputs give a Profile or an NbprofError, quickly."""
 
 import random
 import time
@@ -12,7 +12,7 @@ from nbprof.ingest.tfprof.text_format import to_binary
 DATA = TEST_DATA / "tfprof"
 ROUNDS, A_ROUND = 10, 1000
 LONGEST = 1.0
-"""Seconds of computing; a case that takes more is tried again: garbage may have been collected."""
+"""CPU seconds allowed per case; one retry, in case garbage was collected."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def damaged(data, chance):
 
 
 def read(inputs):
-    """Read the inputs as far as they can be; tell whether a view came out, and how long it took."""
+    """Read the inputs; return whether a view came out, and the CPU seconds it took."""
     began = time.thread_time()
     try:
         profile = nbprof.load_tfprof(inputs[0], [inputs[1]], inputs[2])

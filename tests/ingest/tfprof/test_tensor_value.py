@@ -1,4 +1,4 @@
-"""The values of variables, from a checkpoint, as tfprof's command line printed them."""
+"""Values of variables from a checkpoint, as tfprof's command line printed them."""
 
 import numpy as np
 import pytest
@@ -25,28 +25,28 @@ def test_a_value_is_written_in_nested_brackets():
     assert spell_value(np.array(7.0)) == "7.00 "
 
 
-def test_a_long_value_is_cut_and_says_so():
+def test_a_long_value_is_cut_with_a_remark():
     text = spell_value(np.zeros((5000, 40)))
 
     assert text.endswith("...omitted from display\n\n")
     assert len(text) < LONGEST + 50
 
 
-def test_the_value_of_a_variable_stands_below_its_row(profile):
+def test_the_value_of_a_variable_is_printed_below_its_row(profile):
     text = profile.scope(select="params,tensor_value").text
 
     assert "  ScalarW (1, 1/1 params)\n0.00 \n" in text
 
 
-def test_a_column_for_which_tfprof_has_no_title_goes_by_its_name(profile):
+def test_a_column_without_a_title_in_tfprof_is_shown_by_its_name(profile):
     view = profile.scope(select="tensor_value")
 
     assert "\ntensor_value: the value of a variable" in view.text
-    assert "\nProfile:\nnode name | \n" in view.text  # tfprof's own, to the letter
+    assert "\nProfile:\nnode name | \n" in view.text  # exactly as tfprof prints it
     assert ">tensor_value</th>" in html.report(view)
 
 
-def test_variables_of_the_checkpoint_are_a_type_to_account_by(profile):
+def test_variables_of_the_checkpoint_can_be_accounted_by_type(profile):
     frame = profile.scope(
         select="params", account_type_regexes="_checkpoint_variables", max_depth=2
     ).frame
@@ -55,13 +55,13 @@ def test_variables_of_the_checkpoint_are_a_type_to_account_by(profile):
     assert frame["total_params"][0] == 451
 
 
-def test_without_a_checkpoint_a_note_says_that_there_are_no_values():
+def test_a_note_says_that_values_need_a_checkpoint():
     profile = nbprof.load_tfprof(DATA / "graph.pbtxt")
 
     assert any("checkpoint" in note for note in profile.scope(select="tensor_value").notes)
 
 
-def test_what_was_not_given_is_said():
+def test_notes_name_the_missing_inputs():
     notes = " ".join(nbprof.load_tfprof(DATA / "graph.pbtxt").notes)
 
     assert "no run metadata" in notes

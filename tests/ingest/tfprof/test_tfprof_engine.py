@@ -1,4 +1,4 @@
-"""The judge of nbprof's tfprof views is itself judged: the engine, the cases, the real graphs."""
+"""Tests of the test tools for tfprof's views: the engine, the random cases, the real graphs."""
 
 import dataclasses
 import gzip
@@ -50,7 +50,7 @@ def test_runs_added_to_the_same_step_are_summed(engine):
     assert row == f"    l/mm ({sums})"
 
 
-def test_the_message_holds_the_numbers_of_the_report(engine):
+def test_the_message_has_the_numbers_of_the_report(engine):
     scope = engine.ask(by_hand.WORKED["w1"]).proto
     op = engine.ask(by_hand.WORKED["w7"]).proto
 
@@ -61,7 +61,7 @@ def test_the_message_holds_the_numbers_of_the_report(engine):
 
 
 @pytest.mark.parametrize("name", by_hand.WORKED)
-def test_the_rows_of_the_message_are_those_of_the_report(name, engine):
+def test_the_message_has_the_rows_of_the_report(name, engine):
     answer = engine.ask(by_hand.WORKED[name])
 
     lines = answer.text.splitlines()[1:]
@@ -70,7 +70,7 @@ def test_the_rows_of_the_message_are_those_of_the_report(name, engine):
     assert names == (["_TFProfRoot", *shown] if answer.view == "op" else shown)
 
 
-def test_a_list_of_more_ops_than_protobuf_takes_levels_is_read(engine):
+def test_a_list_of_ops_deeper_than_protobufs_limit_is_read(engine):
     many = by_hand.graph(*(f"n{number} Op{number:03}" for number in range(300)))
 
     answer = engine.ask(by_hand.Case(many, view="op", options={"max_depth": 1000}))
@@ -79,7 +79,7 @@ def test_a_list_of_more_ops_than_protobuf_takes_levels_is_read(engine):
     assert answer.rows[300][1].name == "Op299"
 
 
-def test_the_timeline_of_an_average_is_a_file_for_each_step_in_the_graph_view(engine):
+def test_the_graph_views_timeline_of_an_average_is_one_file_per_step(engine):
     case = by_hand.WORKED["w4"]
     average = {name: value for name, value in case.options.items() if name != "step"}
 
@@ -113,7 +113,7 @@ def test_a_saved_profile_shows_the_same_when_loaded(engine):
     assert engine.ask_saved(saved, case.view, case.options).text == engine.ask(case).text
 
 
-def test_a_profile_with_an_input_from_nowhere_cannot_be_saved(engine):
+def test_a_profile_with_an_input_from_an_unknown_node_cannot_be_saved(engine):
     case = by_hand.Case(by_hand.graph("a A nowhere"))
 
     assert engine.save(case).error == "IndexError: map::at"
@@ -127,7 +127,7 @@ def test_one_run_shows_the_same_whether_added_or_given_at_once(view, engine):
     assert engine.ask(case, at_once=True).text == engine.ask(case).text
 
 
-def test_absent_options_mean_what_they_mean_at_tfprofs_prompt(engine):
+def test_absent_options_have_the_defaults_of_tfprofs_prompt(engine):
     printed = engine.ask(by_hand.Case(by_hand.graph("a A")), "stdout").stdout
 
     lines = [line[1:].partition(" ") for line in printed.splitlines() if line[:1] == "-"]
@@ -137,11 +137,11 @@ def test_absent_options_mean_what_they_mean_at_tfprofs_prompt(engine):
     }
 
 
-# What the C++ engine does not survive
+# Crashes of the C++ engine
 
 
 @pytest.mark.parametrize("reason", by_hand.CRASHES)
-def test_what_kills_the_engine_is_told_and_the_next_question_is_answered(reason, engine):
+def test_a_crash_is_reported_and_the_next_question_answered(reason, engine):
     case = by_hand.CRASHES[reason]
 
     answer = engine.ask(case, case.output)
@@ -167,7 +167,7 @@ def test_random_cases_are_answered_without_a_crash(drawn, engine):
     assert sum(count > 4 for count in rows) > 100
 
 
-def test_one_worker_answers_all_that_does_not_kill_it(drawn, engine):
+def test_one_worker_answers_every_case_without_a_crash(drawn, engine):
     engine.ask(drawn[0])
     worker = engine._worker.pid
 
@@ -177,7 +177,7 @@ def test_one_worker_answers_all_that_does_not_kill_it(drawn, engine):
 
 
 @pytest.mark.parametrize("output", ["timeline", "pprof"])
-def test_random_cases_of_files_give_files(output, engine):
+def test_random_cases_with_an_output_write_files(output, engine):
     answers = [engine.ask(cases.case(seed, output), output) for seed in range(100)]
 
     assert [a for a in answers if a.crashed or a.error] == []
@@ -223,7 +223,7 @@ def test_the_regex_lists_are_empty_single_double_and_with_everything(drawn):
         assert any(".*" in regexes for regexes in lists)
 
 
-def test_the_cases_cover_what_graphs_hold(drawn):
+def test_the_cases_cover_the_content_of_graphs(drawn):
     graphs = [cases.GraphDef.FromString(case.graph) for case in drawn]
     seen = Counter(kind for graph in graphs for kind in set(kinds_of_graph(graph)))
 
@@ -274,7 +274,7 @@ def kinds_of_shapes(node):
         yield "unknown dimension"
 
 
-def test_the_cases_cover_what_runs_hold(drawn):
+def test_the_cases_cover_the_content_of_runs(drawn):
     runs = [cases.RunMetadata.FromString(run) for case in drawn for _, run in case.runs]
     devices = Counter(stats.device for run in runs for stats in run.step_stats.dev_stats)
     records = [
@@ -295,15 +295,15 @@ def test_the_cases_cover_what_runs_hold(drawn):
 def test_the_cases_cover_the_numbers_of_steps(drawn):
     counts = Counter(len(case.runs) for case in drawn)
     steps = [[step for step, _ in case.runs] for case in drawn]
-    asked = [(case.options.get("step", -1), own) for case, own in zip(drawn, steps, strict=True)]
+    chosen = [(case.options.get("step", -1), own) for case, own in zip(drawn, steps, strict=True)]
 
     assert min(counts[number] for number in range(4)) >= 10
     assert any(len(set(own)) < len(own) for own in steps)
-    assert any(step >= 0 and step in own for step, own in asked)
-    assert any(step >= 0 and step not in own for step, own in asked)
+    assert any(step >= 0 and step in own for step, own in chosen)
+    assert any(step >= 0 and step not in own for step, own in chosen)
 
 
-def test_the_cases_cover_what_logs_hold(drawn):
+def test_the_cases_cover_the_content_of_logs(drawn):
     logs = [cases.OpLogProto.FromString(case.op_log) for case in drawn if case.op_log]
     entries = [entry for log in logs for entry in log.log_entries]
     traced = [entry for entry in entries if entry.code_def.traces]
@@ -316,7 +316,7 @@ def test_the_cases_cover_what_logs_hold(drawn):
     assert any(entry.HasField("code_def") and not entry.code_def.traces for entry in entries)
 
 
-# What to do with a case that fails
+# Failing cases
 
 
 def test_a_failing_case_shrinks_to_what_makes_it_fail(engine):
@@ -333,7 +333,7 @@ def test_a_failing_case_shrinks_to_what_makes_it_fail(engine):
     assert small.options == {"select": ["op_types"]}
 
 
-def test_only_a_failing_case_can_shrink():
+def test_only_a_failing_case_can_be_shrunk():
     with pytest.raises(ValueError, match="does not fail"):
         cases.shrink(cases.case(1), lambda case: False)
 
@@ -341,14 +341,14 @@ def test_only_a_failing_case_can_shrink():
 @pytest.mark.parametrize("seed", range(5))
 def test_the_printed_program_asks_about_the_same_case(seed, engine):
     case = cases.case(seed)
-    said = StringIO()
+    printed = StringIO()
     found = {}
 
-    with redirect_stdout(said):
+    with redirect_stdout(printed):
         exec(cases.repro(case), found)
 
     assert found["case"] == case
-    assert said.getvalue() == f"{engine.ask(case).text}\n"
+    assert printed.getvalue() == f"{engine.ask(case).text}\n"
 
 
 # The real graphs
@@ -369,7 +369,7 @@ def test_real_graphs_have_time_memory_flops_and_parameters_in_every_view(name, v
         assert getattr(root, f"total_{metric}") > 0, metric
 
 
-def test_the_real_graphs_have_what_they_are_there_for():
+def test_each_real_graph_has_the_feature_it_was_chosen_for():
     ops = {
         name: Counter(
             node.op for node in cases.GraphDef.FromString(real_graphs.real_graph(name)[0]).node

@@ -1,4 +1,4 @@
-"""tfprof's files: what is read of them, what is written, and what is refused in a sentence."""
+"""Reading and writing tfprof's files, and refusing what is damaged or foreign."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ DATA = TEST_DATA / "tfprof"
 
 
 def everything(reader, *lazy):
-    """Make a reader that also asks for what is read only when asked for."""
+    """Return a reader that also decodes the attributes that are read lazily."""
 
     def read(data, source):
         found = reader(data, source)
@@ -57,7 +57,7 @@ def sample(name):
 
 @pytest.fixture(params=["plain", "vectors", "as shipped"])
 def halves(request, monkeypatch):
-    """Read small files with each half of the reader, which sizes would otherwise choose between."""
+    """Read small files with each half of the reader; their size would choose just one."""
     if request.param == "plain":
         monkeypatch.setattr(wire, "FEW", 10**9)
     if request.param == "vectors":
@@ -112,7 +112,7 @@ def test_nodes_are_read_in_file_order_with_their_inputs_as_written(halves):
     assert graph.inputs.text.strings() == ["a", "a:1", "^c"]
 
 
-def test_no_shape_an_unknown_rank_and_a_scalar_are_three_things(halves):
+def test_no_shape_an_unknown_rank_and_a_scalar_are_distinguished(halves):
     graph = read_graph_def(
         node("none")
         + node("unknown", "P", (), attribute("shape", payload(7, UNKNOWN_RANK)))
@@ -133,7 +133,7 @@ def test_output_shapes_are_numbered(halves):
     assert dims_by_node(graph.output_shapes) == {(1, 0): [2], (1, 1): None, (1, 2): []}
 
 
-def test_of_an_attribute_that_is_there_twice_the_last_counts(halves):
+def test_the_last_of_repeated_attributes_counts(halves):
     graph = read_graph_def(
         node(
             "x",
@@ -218,7 +218,7 @@ def test_records_are_read_with_their_device(halves):
     assert read.op_end_rel_micros.tolist() == [2, 0, 1]
 
 
-def test_memory_is_summed_over_allocators_and_the_accelerators_are_told_apart(halves):
+def test_memory_is_summed_over_allocators_and_accelerators_are_kept_apart(halves):
     memory = (
         allocator("cpu", 100, 90, 80, 70, [(1, 100)]),
         allocator("GPU_0_bfc", 10, 9, 8, 7, [(2, 10), (3, -2)]),
@@ -239,7 +239,7 @@ def test_memory_is_summed_over_allocators_and_the_accelerators_are_told_apart(ha
     assert read.allocations.bytes.tolist() == [10, -2]
 
 
-def test_an_output_counts_what_is_more_of_requested_and_allocated(halves):
+def test_an_output_counts_the_larger_of_requested_and_allocated(halves):
     outputs = output(0, 400, 512, 77), output(1, 30, 20, 78), payload(7, number(1, 2))
     read = read_run_metadata(run(("/cpu:0", record("a", 5, 2, *outputs))))
 
@@ -249,7 +249,7 @@ def test_an_output_counts_what_is_more_of_requested_and_allocated(halves):
     assert read.outputs.pointer.tolist() == [77, 78]
 
 
-def test_no_step_stats_and_empty_ones_are_told_apart(halves):
+def test_missing_and_empty_step_stats_are_distinguished(halves):
     assert not read_run_metadata(b"").has_step_stats
     assert read_run_metadata(payload(1, b"")).has_step_stats
 
@@ -278,7 +278,7 @@ def test_entries_are_read_with_types_and_traces(halves):
     assert log.id_to_string.lookup() == {1: "train.py", 0: "none"}
 
 
-def test_stacks_that_are_the_same_are_each_entrys_own(halves):
+def test_entries_with_the_same_stack_each_get_it(halves):
     def entry(*lines):
         code = b"".join(payload(1, number(2, line)) for line in lines)
         return payload(1, payload(4, code))
@@ -304,13 +304,13 @@ def test_a_profile_of_tfprof_is_read(halves):
     assert profile.float_ops[row] == 5832
 
 
-def test_a_profile_written_and_read_again_is_written_the_same(halves):
+def test_reading_and_writing_a_profile_gives_the_same_bytes(halves):
     once = write_profile_proto(read_profile_proto(sample("profile")))
 
     assert write_profile_proto(read_profile_proto(once)) == once
 
 
-def test_packed_numbers_and_single_ones_may_be_mixed(halves):
+def test_packed_and_single_numbers_may_be_mixed(halves):
     mixed = number(4, 5) + payload(4, b"\x01\xac\x02") + number(4, -1)
     profile = read_profile_proto(payload(1, number(1, 3) + payload(2, mixed)))
 
@@ -318,7 +318,7 @@ def test_packed_numbers_and_single_ones_may_be_mixed(halves):
     assert profile.shape.tolist() == [5, 1, 300, -1]
 
 
-def test_a_time_that_is_no_pair_is_refused():
+def test_a_time_that_is_not_a_pair_is_refused():
     times = payload(5, payload(1, "/cpu:0") + payload(2, payload(1, payload(1, b"\x01"))))
     data = payload(1, payload(2, payload(12, payload(2, times))))
 
@@ -339,7 +339,7 @@ def test_a_graph_in_text_is_read_like_a_binary_one():
     assert dims_by_node(graph.output_shapes)[0, 0] == [2, 6, 6, 3]
 
 
-def test_text_and_binary_are_told_apart():
+def test_text_and_binary_are_distinguished():
     assert looks_like_text((DATA / "graph.pbtxt").read_bytes())
     assert looks_like_text(b"# made by hand\nversions <producer: 3>")
     assert not looks_like_text(sample("graph"))
@@ -362,7 +362,7 @@ def test_text_and_binary_are_told_apart():
         ("# nothing\n", b""),
     ],
 )
-def test_all_of_the_language_is_understood(text, binary):
+def test_the_whole_text_format_is_understood(text, binary):
     written = to_binary(text.encode(), "GraphDef")
 
     assert binary is None or written == binary
@@ -388,7 +388,7 @@ def test_all_of_the_language_is_understood(text, binary):
         ("=", "in line 1, a field and its value were expected"),
     ],
 )
-def test_what_is_not_the_language_is_refused_with_its_line(text, message):
+def test_an_error_in_the_text_is_refused_with_its_line(text, message):
     with pytest.raises(NbprofError) as caught:
         to_binary(text.encode(), "GraphDef", "graph.pbtxt")
 
@@ -404,7 +404,7 @@ def test_deep_nesting_is_refused():
 
 
 @pytest.mark.parametrize("hostile", [b"#" * 10**6, b'"' * 10**6, b"version: 1" + b"1" * 10**6])
-def test_hostile_text_takes_no_longer_than_other_text(hostile):
+def test_hostile_text_takes_no_longer_than_any_other(hostile):
     started = time.thread_time()
     refusal(lambda text, source: to_binary(text, "GraphDef", source), hostile)
 
@@ -426,27 +426,27 @@ def test_a_checkpoint_has_names_types_shapes_and_values():
     assert checkpoint.values("ScalarW") == whole[-1]
 
 
-def test_the_index_file_itself_may_be_named():
+def test_a_checkpoint_may_be_named_by_its_index_file():
     assert "DW" in read_checkpoint(str(DATA / "ckpt.index")).variables
 
 
-def test_a_checkpoint_of_one_file_is_refused():
+def test_a_checkpoint_in_the_old_single_file_format_is_refused():
     with pytest.raises(NbprofError, match="first format"):
         read_checkpoint(DATA / "run_meta")
 
 
 @pytest.mark.parametrize("path", ["", "/", "/nowhere/ckpt", "a\0b"])
-def test_no_checkpoint_is_one_error(path):
+def test_a_missing_checkpoint_is_refused(path):
     with pytest.raises(NbprofError, match="is not readable"):
         read_checkpoint(path)
 
 
-def test_a_name_the_checkpoint_has_not_is_one_error():
+def test_an_unknown_variable_is_refused():
     with pytest.raises(NbprofError, match="has no variable gone"):
         read_checkpoint(DATA / "ckpt").values("gone")
 
 
-def test_missing_and_short_data_are_one_error(tmp_path):
+def test_missing_or_short_data_files_are_refused(tmp_path):
     prefix = tmp_path / "ckpt"
     prefix.with_suffix(".index").write_bytes((DATA / "ckpt.index").read_bytes())
     checkpoint = read_checkpoint(prefix)
@@ -459,13 +459,13 @@ def test_missing_and_short_data_are_one_error(tmp_path):
 
 
 def block(*entries):
-    """Write a block of a table, each key in full."""
+    """Return a block of a table, each key in full."""
     written = [bytes([0, len(key), len(value)]) + key + value for key, value in entries]
     return guarded(b"".join(written) + bytes(4))
 
 
 def guarded(written, compression=b"\0"):
-    """Add what comes after a block: whether it is compressed, and the checksum."""
+    """Append compression and checksum to a block."""
     return written + compression + masked_checksum(written + compression).to_bytes(4, "little")
 
 
@@ -474,7 +474,7 @@ def table(*entries):
 
 
 def table_of(data):
-    """Write a table of one block."""
+    """Return a table of one block."""
     index = block((b"\xff", bytes([0]) + varint(len(data) - 5)))
     footer = bytes([0, 0]) + varint(len(data)) + varint(len(index) - 5)
     return data + index + footer.ljust(40, b"\0") + MAGIC
@@ -483,7 +483,7 @@ def table_of(data):
 HEADER = (b"", number(1, 1))
 
 
-def test_an_entry_of_any_shape_and_size_is_only_believed_when_they_agree(tmp_path):
+def test_values_are_refused_if_their_shape_size_and_type_do_not_agree(tmp_path):
     liar = number(1, 1) + payload(2, shape(0, 2**62, 2**62)) + number(5, 0) + fixed32(6, 1)
     parts = number(1, 1) + payload(2, shape(4)) + payload(7, b"")
     words = number(1, 7) + payload(2, shape(4))
@@ -521,7 +521,7 @@ def test_a_block_that_disagrees_with_its_checksum_is_refused(tmp_path):
         read_index(bytes(index), tmp_path / "ckpt")
 
 
-def test_a_table_without_a_header_is_no_checkpoint(tmp_path):
+def test_a_table_without_a_header_is_refused(tmp_path):
     with pytest.raises(NbprofError, match="it has no header"):
         read_index(table((b"a", b"")), tmp_path / "ckpt")
 
@@ -530,7 +530,7 @@ def test_a_table_without_a_header_is_no_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_truncated_file_is_refused_by_name_and_place(name):
+def test_a_truncated_file_is_refused_with_its_name_and_the_place(name):
     data = sample(name)
 
     with pytest.raises(NbprofError) as caught:
@@ -555,7 +555,7 @@ def test_every_truncation_is_read_or_refused(name, halves):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_bits_flipped_at_random_are_read_or_refused(name, halves):
+def test_files_with_flipped_bits_are_read_or_refused(name, halves):
     data, mix = sample(name), Random(name)
     for _ in range(150):
         read_or_refuse(READERS[name], flipped(data, mix))
@@ -569,7 +569,7 @@ def flipped(data, mix):
 
 
 def read_or_refuse(reader, data):
-    # Once more where garbage was collected meanwhile.
+    # One retry, in case garbage was collected meanwhile.
     assert computing(reader, data) < 1 or computing(reader, data) < 1
 
 
@@ -604,7 +604,7 @@ def test_damaged_checkpoints_are_read_or_refused(tmp_path, monkeypatch):
     (tmp_path / "ckpt.data-00000-of-00001").write_bytes(bytes(1804))
     for end in range(len(data)):
         read_or_refuse(values_reader(tmp_path / "some.file"), data[:end])
-    # A damaged block is found out by its checksum; what comes after that is to be tried, too.
+    # Checksums would catch every flipped bit; accept them to reach the code after them.
     monkeypatch.setattr("nbprof.ingest.tfprof.sorted_table.masked_checksum", AnyNumber)
     for _ in range(2000):
         read_or_refuse(values_reader(tmp_path / "some.file"), flipped(data, mix))
@@ -637,12 +637,12 @@ def values_reader(prefix):
         (bytes([0, 1, 0, 1, 9, 1, 0, 1]), "expected to end in the block"),
     ],
 )
-def test_keys_that_make_no_sense_are_refused(entries, why, tmp_path):
+def test_inconsistent_keys_are_refused(entries, why, tmp_path):
     with pytest.raises(NbprofError, match=why):
         read_index(table_of(guarded(entries + bytes(4))), tmp_path / "ckpt")
 
 
-def test_many_keys_with_much_in_common_do_not_fill_the_memory(tmp_path):
+def test_keys_that_share_long_prefixes_do_not_fill_the_memory(tmp_path):
     length = varint(2000)
     longer = b"".join(length + bytes([1, 0, i]) for i in range(256))
     entries = b"\0" + length + b"\0" + bytes(2000) + longer
@@ -651,10 +651,10 @@ def test_many_keys_with_much_in_common_do_not_fill_the_memory(tmp_path):
     assert "less in common" in refusal(lambda *_: read_index(data, tmp_path), data)
 
 
-# Many
+# Long files and columns
 
 
-def test_long_files_are_read_alike_in_lanes_and_without(monkeypatch):
+def test_long_files_are_read_alike_with_and_without_lanes(monkeypatch):
     mix = Random(3)
     data = b"".join(
         node(f"scope_{i % 7}/{'n' * mix.randint(0, 90)}{i}", "Op", [f"x{i}"], device="/cpu:0")
@@ -667,7 +667,7 @@ def test_long_files_are_read_alike_in_lanes_and_without(monkeypatch):
     assert len(in_lanes) == 3000
 
 
-def test_texts_are_compared_and_searched_as_a_column():
+def test_a_column_of_texts_can_be_compared_and_searched():
     texts = Texts.of(["shape", "dtype", "", "shapes", "shape"])
 
     assert texts.equal(b"shape").tolist() == [True, False, False, False, True]

@@ -1,4 +1,4 @@
-"""tfprof's files, read by nbprof and by TensorFlow's own protobuf classes, hold the same."""
+"""nbprof and TensorFlow's own protobuf classes read the same from tfprof's files."""
 
 import subprocess
 import sys
@@ -41,12 +41,12 @@ SCALARS = {
 
 @pytest.fixture(params=["plain", "vectors"])
 def halves(request, monkeypatch):
-    """Read with each half of the reader, which sizes would otherwise choose between."""
+    """Read with each half of the reader; the size of a file would choose just one."""
     monkeypatch.setattr(wire, "FEW", 10**9 if request.param == "plain" else 0)
 
 
 def wrap(number, bits):
-    """Wrap a sum round as C does."""
+    """Wrap a sum around as C does."""
     number &= 2**bits - 1
     return number - 2**bits if number >> bits - 1 else number
 
@@ -118,7 +118,7 @@ def test_a_random_graph_is_read_as_protobuf_reads_it(seed, halves):
     assert_same_graph(message, read_graph_def(message.SerializeToString()))
 
 
-def test_the_attributes_of_a_random_graph_can_be_repeated_unread():
+def test_the_attributes_of_a_random_graph_keep_their_bytes():
     message = random_graph(Random(7))
     graph = read_graph_def(message.SerializeToString())
 
@@ -218,14 +218,14 @@ def test_a_random_run_is_read_as_protobuf_reads_it(seed, halves):
     assert_same_run(message, read_run_metadata(message.SerializeToString()))
 
 
-def test_step_stats_in_two_pieces_are_one():
+def test_step_stats_in_two_pieces_are_merged():
     first, second = random_run(Random(1)), random_run(Random(2))
     data = first.SerializeToString() + second.SerializeToString()
 
     assert_same_run(config_pb2.RunMetadata.FromString(data), read_run_metadata(data))
 
 
-def test_the_run_of_the_reference_is_read_as_protobuf_reads_it():
+def test_tfprofs_own_run_is_read_as_protobuf_reads_it():
     data = (DATA / "run_meta").read_bytes()
 
     assert_same_run(config_pb2.RunMetadata.FromString(data), read_run_metadata(data))
@@ -273,7 +273,7 @@ def test_a_random_log_is_read_as_protobuf_reads_it(seed, halves):
     assert_same_log(message, read_op_log(message.SerializeToString()))
 
 
-def test_the_log_of_the_reference_is_read_as_protobuf_reads_it():
+def test_tfprofs_own_log_is_read_as_protobuf_reads_it():
     data = (DATA / "tfprof_log").read_bytes()
 
     assert_same_log(tfprof_log_pb2.OpLogProto.FromString(data), read_op_log(data))
@@ -298,7 +298,7 @@ def random_profile(mix):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_profile_read_and_written_again_is_the_same(seed, halves):
+def test_reading_and_writing_a_random_profile_changes_nothing(seed, halves):
     message = random_profile(Random(seed))
 
     written = write_profile_proto(read_profile_proto(message.SerializeToString()))
@@ -328,8 +328,8 @@ Path(sys.argv[1]).write_bytes(profiler.serialize_to_string())
 """
 
 
-def test_a_saved_training_run_read_and_written_again_is_the_same(tmp_path):
-    # There is one engine in each process.
+def test_reading_and_writing_a_saved_training_run_changes_nothing(tmp_path):
+    # In a process of its own, as each has one engine.
     subprocess.run([sys.executable, "-c", TRAIN, str(tmp_path / "saved")], check=True)
     saved = (tmp_path / "saved").read_bytes()
 
@@ -356,7 +356,7 @@ def test_tfprof_loads_what_nbprof_writes():
 # Text
 
 
-def test_the_table_of_fields_is_tensorflows():
+def test_the_schema_equals_tensorflows():
     roots = graph_pb2.GraphDef, config_pb2.RunMetadata, tfprof_log_pb2.OpLogProto
     expected = {}
     for root in roots:
@@ -366,7 +366,7 @@ def test_the_table_of_fields_is_tensorflows():
 
 
 def describe(descriptor, table):
-    """Add the fields of a message, and of all it can hold, to the table."""
+    """Add the fields of a message, and of all messages inside it, to the table."""
     name = kind_of_message(descriptor)
     if name in table:
         return
@@ -413,7 +413,7 @@ def test_random_text_is_translated_as_protobuf_does(seed, one_line):
     assert type(message).FromString(binary) == message
 
 
-def test_the_graph_of_the_reference_is_translated_as_protobuf_does():
+def test_tfprofs_own_graph_is_translated_as_protobuf_does():
     text = (DATA / "graph.pbtxt").read_bytes()
 
     binary = to_binary(text, "GraphDef")
@@ -447,7 +447,7 @@ def test_a_checkpoint_is_read_as_tensorflow_reads_it(tmp_path):
     assert checkpoint.values("brain").tolist() == [0.5, -2.0]
 
 
-def test_the_checkpoint_of_the_reference_is_read_as_tensorflow_reads_it():
+def test_tfprofs_own_checkpoint_is_read_as_tensorflow_reads_it():
     checkpoint, theirs = read_checkpoint(DATA / "ckpt"), tf.train.load_checkpoint(DATA / "ckpt")
 
     assert {

@@ -1,6 +1,6 @@
-"""tfprof's views from tfprof's inputs: nbprof against TensorFlow's own C++ engine.
+"""Views of tfprof's inputs: nbprof compared with TensorFlow's own C++ engine.
 
-A case that fails prints a program that repeats it; `tfprof_cases.shrink` makes it small.
+A failing case prints a program that repeats it; `tfprof_cases.shrink` makes it small.
 """
 
 import math
@@ -56,7 +56,7 @@ def report(shown):
 
 
 def is_fair(case):
-    """Leave out what nbprof refuses in a sentence, and numbers below zero, which tfprof wraps."""
+    """Return whether nbprof accepts a case and no number is negative, which tfprof wraps."""
     patterns = {one for name, value in case.options.items() if "regexes" in name for one in value}
     if patterns & set(cases.INVALID_REGEXES) or case.options.get("order_by") == "":
         return False
@@ -77,7 +77,7 @@ def _numbers(run):
 
 
 def agree(case, answer):
-    """Compare text and numbers; where tfprof gives no report, nbprof says why."""
+    """Compare text and numbers; if tfprof gives no report, nbprof must say why."""
     if answer.text is None:
         with pytest.raises(nbprof.NbprofError):
             view(case)
@@ -96,7 +96,7 @@ def agree(case, answer):
 def compare(case, row, message):
     assert row["name"] == message.name
     for ours, theirs in METRICS.items():
-        if not math.isnan(row[ours]):  # what tfprof prints as `--`
+        if not math.isnan(row[ours]):  # tfprof prints it as `--`
             assert row[ours] == getattr(message, theirs), (ours, cases.repro(case))
         if case.view != "op":
             total = getattr(message, f"total_{theirs}")
@@ -118,7 +118,7 @@ def test_the_worked_examples_come_out_byte_for_byte(engine, name):
     agree(WORKED[name], engine.ask(WORKED[name]))
 
 
-def test_shares_halfway_between_two_printed_digits_are_rounded_as_the_engine_does(engine):
+def test_shares_halfway_between_printed_digits_are_rounded_as_in_the_engine(engine):
     nodes = ("a A", "b B", "c C")
     times = [(C, name, 1, micros) for name, micros in zip("abc", (15, 27, 54), strict=True)]
     case = cases.Case(graph(*nodes), [(0, run(*times))], None, "op", {"select": ["micros"]})
@@ -146,7 +146,7 @@ DATA = TEST_DATA / "tfprof"
 
 
 def gpu_run(which, order="micros"):
-    """The inputs of a real run on a GPU; its graph is text."""
+    """Return the inputs of a real run on a GPU; the graph is text."""
     graph = text_format.Parse((DATA / "graph.pbtxt").read_text(encoding="utf-8"), GraphDef())
     run, log = ((DATA / name).read_bytes() for name in ("run_meta", "tfprof_log"))
     options = {**EVERYTHING, "order_by": order}
@@ -161,7 +161,7 @@ def test_a_real_run_on_a_gpu_gives_the_engines_text_and_numbers(engine, which):
 
 
 @pytest.mark.parametrize("which", ["op", "scope", "graph"])
-def test_a_run_that_was_saved_and_loaded_prints_the_same(engine, which, tmp_path):
+def test_a_saved_and_loaded_run_prints_the_same(engine, which, tmp_path):
     paths = [DATA / "graph.pbtxt", [DATA / "run_meta"], DATA / "tfprof_log"]
     nbprof.load_tfprof(*paths).save(tmp_path / "gpu.nbprof")
 
@@ -171,7 +171,7 @@ def test_a_run_that_was_saved_and_loaded_prints_the_same(engine, which, tmp_path
 
 
 @pytest.mark.parametrize("sentence", CRASHES)
-def test_what_crashes_tfprof_gives_a_view_or_a_sentence(sentence):
+def test_inputs_that_crash_tfprof_give_a_view_or_a_sentence(sentence):
     case = CRASHES[sentence]
     if case.view == "advise":
         load(case).advise()
