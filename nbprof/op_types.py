@@ -1,19 +1,22 @@
-"""Op types of kernels that TensorFlow runs in the place of others.
+"""Map the op types that TensorFlow substitutes at run time back to those the program wrote.
 
-On many processors it puts kernels of oneDNN in the place of its own, which carry names such as
-`_MklNativeConv2D`; and it fuses ops with those that follow them, as in `_FusedConv2D`.
+On many processors TensorFlow replaces its own kernels with oneDNN's, named like `_MklNativeConv2D`,
+and it fuses an op with those that follow it, as in `_FusedConv2D`.
 """
 
-FUSED, PADDED = "_Fused", "_PadWith"
+FUSED = "_Fused"
+"""Prefix of an op that was fused with its successors."""
+PADDED = "_PadWith"
+"""Prefix of an op that was fused with the padding before it."""
 _ONEDNN = ("_MklNative", "_Mkl")
 _BIAS = "WithBias"
 _NOT_FUSED_BY_TENSORFLOW = "FusedBatchNorm"
-"""An op of its own, which is called so; only the one that ends in `Ex` is several."""
+"""An ordinary op despite its name, unless it ends in `Ex`."""
 
 
 def replaced_type(op_type: str) -> str:
-    """Give the type of what a kernel of oneDNN was put in the place of; others stay as they are."""
-    prefix = next((one for one in _ONEDNN if op_type.startswith(one)), None)
+    """Return the type that a oneDNN kernel replaced; other types stay as they are."""
+    prefix = next(filter(op_type.startswith, _ONEDNN), None)
     if prefix is None:
         return op_type
     plain = op_type.removeprefix(prefix)
@@ -26,7 +29,7 @@ def replaced_type(op_type: str) -> str:
 
 
 def main_type(op_type: str) -> str:
-    """Give the type of the op that does the work, of several that were fused."""
+    """Return the type of the op that does the main work of a fused one."""
     replaced = replaced_type(op_type)
     if replaced.startswith(PADDED):
         return replaced.removeprefix(PADDED).removeprefix(FUSED[1:])
@@ -34,5 +37,5 @@ def main_type(op_type: str) -> str:
 
 
 def is_fused(op_type: str) -> bool:
-    """Tell whether it stands for several ops."""
+    """Return whether the type stands for several fused ops."""
     return replaced_type(op_type) != main_type(op_type)

@@ -1,4 +1,4 @@
-"""Capture: what was recorded of one stretch of code, before anybody has read it."""
+"""Capture: the raw recording of one stretch of code, before anything is read from it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import numpy as np
 from nbprof.arrays import Ints
 
 CALLING_THREAD = "nbprof: the cell begins"
-"""The name of the event that marks the thread of the cell in the trace."""
+"""Name of the event that marks the cell's thread in the trace."""
 
 ONLY_LARGE = (
     "memory is at least what is shown: with oneDNN, TensorFlow records allocations of 256 KiB and "
@@ -17,92 +17,92 @@ ONLY_LARGE = (
 )
 
 Frame = tuple[str, int, str]
-"""File, line, function."""
+"""File, line number, function name."""
 Stack = tuple[Frame, ...]
-"""Frames, the outermost first."""
+"""Frames, outermost first."""
 
 
 @dataclass(frozen=True, eq=False)
 class DispatchLog:
-    """The calls from Python into TensorFlow, one entry each; times by `time.time_ns`."""
+    """Calls from Python into TensorFlow, one entry each; times as `time.time_ns` reports them."""
 
     sites: tuple[Stack, ...]
-    """The distinct places calls came from."""
+    """The distinct call sites."""
     start_ns: Ints
     end_ns: Ints
     thread: Ints
     site: Ints
-    """Which of `sites` called."""
+    """Index into `sites`."""
     shapes: tuple[tuple[Any, ...], ...]
-    """The distinct shapes of tensors: a tuple of numbers for each, None for what is no tensor."""
+    """The distinct lists of shapes: a tuple of dimensions per tensor, None for a non-tensor."""
     shape: Ints
-    """Which of `shapes` the inputs had."""
+    """Index into `shapes` for the inputs."""
     output_shape: Ints
-    """Which of them what the call gave had; only the first tensor of several counts."""
+    """Index into `shapes` for the first tensor the call returned."""
     output_bytes: Ints
-    """How large the tensors are that the call gave."""
+    """Total size in bytes of the tensors the call returned."""
     inside: tuple[tuple[tuple[int, ...], str], ...] = ()
-    """For each of `sites`, the layers of the `Model` it was called in, the outermost first, and
-    which other part of Keras or TensorFlow called, if it is one of those named below."""
+    """For each of `sites`: the enclosing layers of the `Model`, outermost first, and the part of
+    Keras or TensorFlow that made the call, if it is one of those named below."""
 
 
 def no_dispatches() -> DispatchLog:
-    """Make the log of code that was not watched."""
+    """Return the empty log of code that was not watched."""
     none = np.zeros(0, dtype=np.int64)
     return DispatchLog((), none, none, none, none, (), none, none, none)
 
 
 @dataclass(frozen=True, eq=False)
 class SessionLog:
-    """The runs of v1 sessions, in order; times by `time.time_ns`."""
+    """Runs of v1 sessions in order; times as `time.time_ns` reports them."""
 
     start_ns: Ints
     graph: Ints
-    """Which of the graphs seen was run; `session_group` has its name."""
+    """Number of the graph that ran; `session_group` names it."""
 
 
 def no_sessions() -> SessionLog:
-    """Make the log of code without sessions."""
+    """Return the empty log of code that used no sessions."""
     none = np.zeros(0, dtype=np.int64)
     return SessionLog(none, none)
 
 
 def session_group(graph: int) -> str:
-    """Name a graph that sessions run, as if it were a function."""
+    """Return the name under which a session's graph is listed, as if it were a function."""
     return f"session_{graph}" if graph else "session"
 
 
 OPTIMIZER, METRICS, LOSS, BACKWARD = "optimizer", "metrics", "loss", "backward"
-"""Parts of the work that are no layers; optimizers and metrics have variables, too."""
+"""Parts of the work outside layers; optimizers and metrics also own variables."""
 STATE = "state"
-"""The role of the variables of random generators; parameters have none."""
+"""Role of a random generator's variables; parameters have an empty role."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable that the recorded code held."""
+    """A variable of the recorded code."""
 
     name: str
     dims: tuple[int, ...] | None
-    """None where they are not known."""
+    """None if the shape is unknown."""
     trainable: bool
     role: str = ""
     itemsize: int = 0
-    """Bytes of an element."""
+    """Size of one element in bytes."""
     op_type: str = "VarHandleOp"
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A Keras layer: its sublayers and variables as numbers of those of a Model."""
+    """A Keras layer; sublayers and variables are indices into those of the Model."""
 
     name: str
     kind: str
-    """The name of its class."""
+    """Class name."""
     sublayers: tuple[int, ...]
     weights: tuple[int, ...]
     states: tuple[int, ...] = ()
-    """What its random generators remember: variables, but no parameters."""
+    """Variables of its random generators, which are not parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +110,15 @@ class Model:
     """The variables and layers that the recorded code used."""
 
     variables: tuple[Variable, ...] = ()
-    """Also those of layers that were not used."""
+    """All variables, including those of unused layers."""
     layers: tuple[Layer, ...] = ()
-    """All that are alive."""
+    """All live layers."""
     used: tuple[int, ...] = ()
-    """The variables that were used, whether by functions, graphs or eager code."""
+    """Indices of the variables that functions, graphs or eager code used."""
     arguments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """`{function: {argument: variable}}`."""
     signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """`{function: {parameter: the type it was traced for}}`, also of other traces of the same."""
+    """`{function: {parameter: type it was traced for}}`, including earlier traces."""
 
 
 def _no_model(_functions: Collection[str]) -> Model:
@@ -129,36 +129,37 @@ def _no_function(_name: str) -> None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Capture:
-    """The raw result of recording; `ingest.read` turns it into a Profile."""
+    """The raw result of a recording; `ingest.read` turns it into a Profile."""
 
     trace: bytes | None
-    """An XSpace as TensorFlow wrote it; None when nothing could be recorded."""
+    """The XSpace as TensorFlow wrote it; None if nothing could be recorded."""
     what: str
-    """What was recorded, such as `In [3]`."""
+    """Name of the recorded code, such as `In [3]`."""
     how: str
+    """How it was recorded, for the report's headline."""
     start_ns: int
-    """When the code started, by the clock of `time.time_ns`."""
+    """When the code started, as `time.time_ns` reports it."""
     wall_ns: int
     cost_ns: int
-    """Time spent on starting and stopping the recording."""
+    """Time spent starting and stopping the recording, in ns."""
     function_def: Callable[[str], Any] = _no_function
-    """Gives the FunctionDef of a function by its name, or None."""
+    """Return the FunctionDef of a function by name, or None."""
     captured_functions: Callable[[], Sequence[str]] = tuple
-    """Lists the functions that input pipelines may run, by their names."""
+    """Return the names of the functions that input pipelines may run."""
     notes: tuple[str, ...] = ()
     has_memory: bool = False
     """Whether allocations were recorded."""
     only_large: bool = False
-    """Whether of the CPU's allocations only those of 256 KiB and more were."""
+    """Whether CPU allocations below 256 KiB are missing."""
     function_stacks: Callable[[str], Any] = _no_function
-    """Gives the GraphDebugInfo of a function by its name, or None."""
+    """Return the GraphDebugInfo of a function by name, or None."""
     dispatches: DispatchLog = field(default_factory=no_dispatches)
     cells: Mapping[str, str] = field(default_factory=dict)
-    """What the notebook calls the files of its cells: `In [3]`."""
+    """`{file of a cell: its name in the notebook}`, such as `In [3]`."""
     traced_ns: int = 0
-    """How much of `wall_ns` was traced, from the start."""
+    """How much of `wall_ns` was traced, counted from the start."""
     sessions: SessionLog = field(default_factory=no_sessions)
     model: Callable[[Collection[str]], Model] = _no_model
-    """Gives the variables and layers behind functions and graphs, by their names."""
+    """Return the variables and layers behind functions and graphs, by name."""

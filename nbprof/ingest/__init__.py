@@ -1,4 +1,4 @@
-"""Ingest: what TensorFlow recorded, read into the columns of a Profile."""
+"""Ingest: turn what TensorFlow recorded, or a file, into a Profile."""
 
 from nbprof.ingest.trace.pipeline import read
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.captured import node_runs, profiled, runs_from
 
-from nbprof.ingest.trace import node_names, python_stacks
+from nbprof.ingest.trace import function_defs, python_stacks
 
 pytestmark = pytest.mark.tensorflow
 
@@ -19,7 +19,7 @@ layers = tf.keras.layers
 def read(monkeypatch):
     """Record the names of functions that are read because they were not remembered."""
     done = []
-    for module, name in ((node_names, "_read_function"), (python_stacks, "_read_stacks")):
+    for module, name in ((function_defs, "_read_function"), (python_stacks, "_read_stacks")):
         reader = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda message, reader=reader: done.append(reader) or reader(message)
@@ -156,8 +156,8 @@ def test_remembered_functions_keep_no_model_alive():
     profile = profiled(fit)
     profile = profiled(fit)
     left = weakref.ref(model)
-    assert node_names._remembered._known
-    assert python_stacks._remembered._known
+    assert function_defs._cache._known
+    assert python_stacks._cache._known
 
     del model, fit, profile
     tf.keras.backend.clear_session()

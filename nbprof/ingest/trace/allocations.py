@@ -1,8 +1,8 @@
-"""Allocations: who asked for memory, how much, from when to when.
+"""Allocations: which run asked for memory, how much, and how long it was held.
 
 An allocation and the release of its address are two events, often on different threads; they are
-paired by address in the order of time. What was allocated before the trace began shows only as a
-release of an unknown address and is left out.
+paired by address in order of time. A release without an allocation in the trace is left out: the
+memory was allocated before the trace began.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.arrays import NONE, Ints, Rows
+from nbprof.arrays import NONE, Floats, Ints, Mask, Rows
 from nbprof.ingest.trace.event_kinds import Kind
 from nbprof.ingest.trace.host_events import NEVER, memory_events
 from nbprof.ingest.xspace.stat_columns import StatsOf
@@ -21,38 +21,43 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.op_runs import Runs
 
 
-CPU_ALLOCATOR, ONEDNN_ALLOCATOR = b"cpu", b"mklcpu"
-"""Both are of the CPU's memory."""
+CPU_ALLOCATOR = b"cpu"
+ONEDNN_ALLOCATOR = b"mklcpu"
+"""oneDNN's allocator, which hands out the CPU's memory too."""
+
+MEMORY_METRICS = ("bytes", "peak_bytes", "residual_bytes")
+"""Columns of `memory_of_runs`: bytes requested, most bytes held at once, bytes left behind."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Allocations:
-    """One entry per allocation, in order of time; times in ps, texts as rows of `strings`."""
+    """One entry per allocation in order of time; times in ps, texts as rows of `strings`."""
 
     run: Rows
-    """Which run asked for it, NONE where none is known."""
+    """The run that asked for it, NONE if unknown."""
     start: Ints
     end: Ints
     size: Ints
+    """In bytes."""
     allocator: Rows
     region: Rows
     shape: Rows
     dtype: Ints
-    """TensorFlow's number of the element type."""
+    """TensorFlow's number for the element type."""
     only_large: bool = False
-    """Whether small ones were not recorded."""
+    """Whether small allocations were not recorded."""
 
 
 def find_allocations(host: "HostEvents", runs: "Runs", only_large: bool = False) -> Allocations:
-    """Pair allocations with releases and with the runs that made them."""
+    """Pair allocations with their releases and with the runs that made them."""
     space = host.space
     row = memory_events(space)
     row = row[np.argsort(space.start_ps[row], kind="stable")]
-    made = space.kind[row] == Kind.ALLOCATION
+    is_allocation = space.kind[row] == Kind.ALLOCATION
     stats = StatsOf(space, row)
     allocator = stats.text("allocator_name")
-    end = _ends(made, space.start_ps[row], stats.number("addr"), allocator)[made]
-    row = row[made]
+    end = _ends(space.start_ps[row], stats.number("addr"), allocator)[is_allocation]
+    row = row[is_allocation]
     start = space.start_ps[row]
     stats = StatsOf(space, row)
     return Allocations(
@@ -60,7 +65,7 @@ def find_allocations(host: "HostEvents", runs: "Runs", only_large: bool = False)
         start=start,
         end=end,
         size=stats.number("requested_bytes", 0).astype(np.int64),
-        allocator=allocator[made],
+        allocator=allocator[is_allocation],
         region=stats.text("region_type"),
         shape=stats.text("shape"),
         dtype=stats.number("data_type", 0),
@@ -68,8 +73,8 @@ def find_allocations(host: "HostEvents", runs: "Runs", only_large: bool = False)
     )
 
 
-def _ends(is_allocation: npt.NDArray[np.bool_], time: Ints, address: Ints, allocator: Rows) -> Ints:
-    """Find when each allocation's address is next released, or handed out again."""
+def _ends(time: Ints, address: Ints, allocator: Rows) -> Ints:
+    """Return when each event's address is next released or handed out again, or NEVER."""
     order = np.lexsort((address, allocator))  # stable: by time
     same = (address[order][1:] == address[order][:-1]) & (
         allocator[order][1:] == allocator[order][:-1]
@@ -78,12 +83,12 @@ def _ends(is_allocation: npt.NDArray[np.bool_], time: Ints, address: Ints, alloc
     following[:-1][same] = time[order][1:][same]
     end = np.empty(len(time), dtype=np.int64)
     end[order] = following
-    return np.where(is_allocation, end, NEVER)
+    return end
 
 
 def _runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time: Ints) -> Rows:
-    """Find the run that was at work at each moment of a line."""
-    run_of_event = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is NONE's own
+    """Return the run that was at work at each moment on a line, or NONE."""
+    run_of_event = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is for NONE
     on_host = runs.event != NONE
     run_of_event[runs.event[on_host]] = np.flatnonzero(on_host)
     is_run = run_of_event != NONE
@@ -93,27 +98,37 @@ def _runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time
     return run_of_event[event]
 
 
-MEMORY = ("bytes", "peak_bytes", "residual_bytes")
-"""The columns of `events` that `per_run` fills."""
+def memory_of_runs(
+    allocations: Allocations | None, runs: "Runs", on_cpu: Mask
+) -> dict[str, Floats]:
+    """Return the MEMORY_METRICS of each run in bytes, NaN where they were not recorded.
+
+    If only large allocations were recorded, a run on the CPU without any may have made small ones.
+    """
+    if allocations is None:
+        return dict.fromkeys(MEMORY_METRICS, np.full(len(runs.node), np.nan))
+    sums = [column.astype(float) for column in _sums(allocations, runs)]
+    if allocations.only_large:
+        silent = np.flatnonzero(on_cpu & (sums[0] == 0))
+        for column in sums:
+            column[silent] = np.nan
+    return dict(zip(MEMORY_METRICS, sums, strict=True))
 
 
-def per_run(allocations: Allocations, runs: "Runs") -> dict[str, Ints]:
-    """Add up what each run requested, the most it held at once, and what it left behind."""
+def _sums(allocations: Allocations, runs: "Runs") -> tuple[Ints, Ints, Ints]:
+    """Return the bytes that each run requested, held at most, and left behind."""
     known = allocations.run != NONE
     run, start = allocations.run[known], allocations.start[known]
     size, end = allocations.size[known], allocations.end[known]
     count = len(runs.node)
     left = end >= (runs.start + runs.duration)[run]
-    return {
-        "bytes": _sum(run, size, count),
-        "peak_bytes": _peaks(
-            np.concatenate((run, run[~left])),
-            np.concatenate((start, end[~left])),
-            np.concatenate((size, -size[~left])),
-            count,
-        ),
-        "residual_bytes": _sum(run[left], size[left], count),
-    }
+    peaks = _peaks(
+        np.concatenate((run, run[~left])),
+        np.concatenate((start, end[~left])),
+        np.concatenate((size, -size[~left])),
+        count,
+    )
+    return _sum(run, size, count), peaks, _sum(run[left], size[left], count)
 
 
 def _sum(run: Rows, size: Ints, count: int) -> Ints:
@@ -123,7 +138,7 @@ def _sum(run: Rows, size: Ints, count: int) -> Ints:
 
 
 def _peaks(run: Rows, time: Ints, change: Ints, count: int) -> Ints:
-    """Find the largest running sum of each run's changes."""
+    """Return the largest running sum of each run's changes."""
     peaks = np.zeros(count, dtype=np.int64)
     if not len(run):
         return peaks

@@ -1,7 +1,7 @@
-"""For whom work was done: which function, session or input pipeline, and in which step.
+"""Who work was done for: which function, session or input pipeline, and in which step.
 
-An executor's threads know only an id. The run of a function or session that has the same id was
-started somewhere: what stands around that place, on its thread, says by whom.
+An executor's threads only know an id. Some thread started the run of a function or session with the
+same id, and the events around that place show who the caller is.
 """
 
 from dataclasses import dataclass
@@ -18,54 +18,61 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.host_events import HostEvents
     from nbprof.ingest.trace.steps import Steps
 
-NOWHERE, PIPELINE, UNKNOWN, SESSION, CAPTURED = 0, -1, -2, -3, -4
-"""Beside functions, which are rows of `strings`: what eager ops and input pipelines belong to, and
-where it cannot be told. From SESSION down, every other number is a graph that sessions run; from
-CAPTURED down, every other is a function that an input pipeline runs, known by its nodes only."""
+# Work belongs to a group: a function, as a row of `strings`, or one of these.
+NOWHERE = 0
+"""The group of eager ops."""
+PIPELINE = -1
+"""The group of input pipelines."""
+UNKNOWN = -2
+SESSION = -3
+"""The first graph that sessions run; further ones follow downwards in steps of EVERY_OTHER."""
+CAPTURED = -4
+"""The first function that an input pipeline runs, known only by its nodes; more follow likewise."""
 EVERY_OTHER = 2
+"""Distance between the numbers of two graphs, or of two captured functions."""
 
 
 def number_below(group: int, first: int) -> int | None:
-    """Give the number of a graph or function counted from `first` down, None for other groups."""
+    """Return the number of a group counted down from `first`, None for other groups."""
     number, rest = divmod(first - group, EVERY_OTHER)
     return number if number >= 0 and not rest else None
 
 
 @dataclass(frozen=True, eq=False)
 class Callers:
-    """For each of some host events, the function (or group) and the step, NONE if not known."""
+    """The group and the step that each of some host events belongs to; NONE for an unknown step."""
 
-    function: Rows
+    group: Rows
     step: Rows
 
 
 def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows) -> Callers:
-    """Tell for whom each event's executor worked; `sessions` as `session_groups` gives them."""
+    """Find who each event's executor worked for; `sessions` is what `session_groups` returns."""
     ids = _Ids(host, steps, sessions)
     executor = host.inside_of(Kind.PROCESS, event=event)
     place = _places(host, ids, event, executor)
-    # Work without such an id is done where it is asked for: constants are folded when a function
-    # or session is first prepared, the graph of a dataset is run by the op that starts it.
-    function = ids.function[place]
+    # Work without such an id runs where it is requested: constants are folded when a function or
+    # session is first prepared, and the op that starts a dataset runs the dataset's graph.
+    group = ids.group[place]
     lost = np.flatnonzero(place == NONE)
     if len(lost):
         around = np.where(executor != NONE, executor, event)[lost]
         inline = _around(host, sessions, around, Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED)
-        # An executor that was still at work when the trace ended is not in it, but its ops are.
+        # An executor still at work at the end of the trace is missing from it, but its ops are not.
         cut = (executor[lost] == NONE) & (host.number("step_id")[event[lost]] == NONE)
         cut &= inline == UNKNOWN
         place[lost] = np.where(cut, ids.last_before(host.start[event[lost]]), NONE)
-        function[lost] = np.where(place[lost] != NONE, ids.function[place[lost]], inline)
-    captured = np.flatnonzero((function == PIPELINE) & (place != NONE))
+        group[lost] = np.where(place[lost] != NONE, ids.group[place[lost]], inline)
+    captured = np.flatnonzero((group == PIPELINE) & (place != NONE))
     names = host.space.name[host.row[event[captured]]].astype(np.int64)
-    function[captured] = CAPTURED - EVERY_OTHER * _same_nodes(place[captured], names)
-    return Callers(function, np.where(place != NONE, ids.step[place], NONE))
+    group[captured] = CAPTURED - EVERY_OTHER * _same_nodes(place[captured], names)
+    return Callers(group, np.where(place != NONE, ids.step[place], NONE))
 
 
 def _places(host: "HostEvents", ids: "_Ids", event: Rows, executor: Rows) -> Rows:
-    """Find the run that each event's executor works for, or that its own id names, or NONE."""
+    """Return the run that each event's executor works for, or that its own id names, or NONE."""
     executors = np.flatnonzero(host.of(Kind.PROCESS))
-    of_executor = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is NONE's own
+    of_executor = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is for NONE
     of_executor[executors] = ids.find(ids.of_event[executors], host.start[executors])
     place: Rows = of_executor[executor]
     alone = np.flatnonzero(executor == NONE)
@@ -74,7 +81,7 @@ def _places(host: "HostEvents", ids: "_Ids", event: Rows, executor: Rows) -> Row
 
 
 def _same_nodes(run: Rows, name: Ints) -> Rows:
-    """Number runs by the set of names that ran in them: equal sets, equal numbers."""
+    """Number runs by the set of names that ran in them; equal sets get equal numbers."""
     width = int(name.max(initial=0)) + 1
     runs, which = distinct(run, int(run.max(initial=0)) + 1)
     ran, names, _ = distinct_pairs(which, name, width)
@@ -86,7 +93,7 @@ def _same_nodes(run: Rows, name: Ints) -> Rows:
 
 
 class _Ids:
-    """The runs of functions and sessions, by their ids; the last entry stands for NONE."""
+    """The runs of functions and sessions by their ids; columns end with an entry for NONE."""
 
     def __init__(self, host: "HostEvents", steps: "Steps", sessions: Rows) -> None:
         self.of_event = host.number("id")
@@ -95,8 +102,8 @@ class _Ids:
         callers = (Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED, Kind.PROCESS)
         around = _around(host, sessions, run, *callers)
         kind = host.kind[run]
-        function = np.where(kind == Kind.SESSION_RUN, sessions[run], around)
-        self.function = np.append(np.where(kind == Kind.CAPTURED, PIPELINE, function), UNKNOWN)
+        group = np.where(kind == Kind.SESSION_RUN, sessions[run], around)
+        self.group = np.append(np.where(kind == Kind.CAPTURED, PIPELINE, group), UNKNOWN)
         self.step = np.append(steps.step_of_event[run], NONE)
         # A function called by an op belongs to the step of the op's executor.
         executor = host.inside_of(Kind.PROCESS, event=run)
@@ -106,34 +113,34 @@ class _Ids:
             self.step = np.where(self.step != NONE, self.step, self.step[np.append(outer, NONE)])
 
     def last_before(self, time: Ints) -> Rows:
-        """Find the last run of a function or session that had begun by then, or NONE."""
-        runs = np.flatnonzero(self.function[:-1] != UNKNOWN)
+        """Return the last run of a function or session that had begun by each time, or NONE."""
+        runs = np.flatnonzero(self.group[:-1] != UNKNOWN)
         order = runs[np.argsort(self._start[runs], kind="stable")]
         place = np.searchsorted(self._start[order], time, side="right") - 1
         return np.append(order, NONE)[place]
 
     def find(self, ids: Rows, time: Ints) -> Rows:
-        """Find the last run with each id that had begun by then, or NONE.
+        """Return the last run with each id that had begun by each time, or NONE.
 
-        Sessions and input pipelines count their ids from 1, each for themselves. -1 is no id but
-        TensorFlow's word for none.
+        Sessions and input pipelines each count their ids from 1, so ids repeat. TensorFlow writes
+        -1 for no id.
         """
         known, code = np.unique(self._id, return_inverse=True)
         starts = np.sort(self._start)
-        # A run is before a moment when fewer runs began before it than by then.
+        # Order by id, then by the rank of the start: a key that fits into one integer.
         width = len(starts) + 1
         key = code * width + np.searchsorted(starts, self._start, side="left")
         order = np.argsort(key, kind="stable")
         place = np.minimum(np.searchsorted(known, ids), max(len(known) - 1, 0))
-        asked = place * width + np.searchsorted(starts, time, side="right")
-        last = np.searchsorted(key[order], asked, side="left") - 1
+        wanted = place * width + np.searchsorted(starts, time, side="right")
+        last = np.searchsorted(key[order], wanted, side="left") - 1
         found = np.append(order, NONE)[last]
         same = np.append(self._id, NONE)[found] == ids
         return np.where(same & (ids != NONE), found, NONE)
 
 
 def session_groups(host: "HostEvents", log: "SessionLog", began_ns: int) -> Rows:
-    """Give each run of a session the group of its graph: that of the last run noted before it."""
+    """Return the group of the session graph that ran last at the start of each host event."""
     if not len(log.start_ns):
         return np.broadcast_to(np.intp(SESSION), len(host.row))
     noted = np.searchsorted(log.start_ns, host.start // 1000 + began_ns, side="right") - 1
@@ -141,7 +148,7 @@ def session_groups(host: "HostEvents", log: "SessionLog", began_ns: int) -> Rows
 
 
 def _around(host: "HostEvents", sessions: Rows, event: Rows, *kinds: Kind) -> Rows:
-    """Give the function or group of the innermost of these kinds that each event stands in."""
+    """Return the group of the innermost event of these kinds around each event."""
     place = host.inside_of(*kinds, event=event)
     kind = np.append(host.kind, np.int8(Kind.OTHER))[place]
     called = host.text("eager_op")[place]

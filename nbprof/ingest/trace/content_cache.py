@@ -1,31 +1,31 @@
-"""What was read of functions, kept for the next cells, which often run them again.
+"""A cache of what was read from bytes, kept for later cells, which often run the same functions.
 
-It is found by all the bytes it was read from, never by a name: after a while a name may stand for
-another function. So it cannot be out of date, and keeps no object of the user's alive.
+Entries are found by all the bytes they were read from, never by a name, which may come to stand
+for another function. So an entry is never stale, and keeps no object of the user's alive.
 """
 
 from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
 
-ROOM = 4 << 20
-"""So many bytes are remembered at most, with what was read from them."""
+CAPACITY = 4 << 20
+"""Default capacity of a cache, in bytes of sources."""
 
 Read = TypeVar("Read")
 
 
-class Remembered(Generic[Read]):
-    """What some bytes say: as many of those used last as there is room for."""
+class ContentCache(Generic[Read]):
+    """Maps sources to what was read from them; evicts the least recently used ones."""
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._room = room
-        self._left = room
-        self._known: dict[bytes, Read] = {}  # those used last stand last
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._free = capacity
+        self._known: dict[bytes, Read] = {}  # most recently used last
         self._lock = Lock()
 
-    def of(self, source: bytes, read: Callable[[], Read]) -> Read:
-        """Give what these bytes say, which `read` finds out if it is not known."""
-        if len(source) > self._room:
+    def get(self, source: bytes, read: Callable[[], Read]) -> Read:
+        """Return what these bytes say, calling `read` if it is not cached."""
+        if len(source) > self._capacity:
             return read()
         with self._lock:
             known = self._take(source)
@@ -34,13 +34,13 @@ class Remembered(Generic[Read]):
         with self._lock:
             self._take(source)  # another thread may have been first
             self._known[source] = known
-            self._left -= len(source)
-            while self._left < 0:
+            self._free -= len(source)
+            while self._free < 0:
                 self._take(next(iter(self._known)))
         return known
 
     def _take(self, source: bytes) -> Read | None:
         if source not in self._known:
             return None
-        self._left += len(source)
+        self._free += len(source)
         return self._known.pop(source)

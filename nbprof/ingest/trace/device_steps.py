@@ -1,4 +1,4 @@
-"""Steps as accelerators mark them: the line `Steps` of their planes."""
+"""Steps as accelerators mark them, on the line `Steps` of their planes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.host_events import HostEvents
     from nbprof.ingest.xspace.xspace import XSpace
 
-
 STEPS = "Steps"
 
 
 def lines_named(space: "XSpace", prefix: str, name: str) -> Rows:
-    """Find the lines of this name in the planes whose names begin so."""
+    """Return the lines of this name in planes whose name has this prefix."""
     found = [
         line
         for line, (plane, line_name) in enumerate(
@@ -28,78 +27,111 @@ def lines_named(space: "XSpace", prefix: str, name: str) -> Rows:
     return np.array(found, dtype=np.intp)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DeviceSteps:
-    """The marked steps of all devices, by plane and start; times in ps."""
+    """The steps of a trace, and the marks that devices make of them, by plane and start."""
 
+    steps: Steps
     plane: Rows
     start: Ints
-    end: Ints
+    """In ps."""
     step: Rows
-    """Which step of the trace each is."""
+    """The step that each mark begins."""
 
-    def of(self, plane: Rows, start: Ints, steps: Steps) -> Rows:
-        """Give the step that each moment of a plane is in, or as the host's steps have it."""
-        found = steps.at(start)
+    def at(self, plane: Rows, time: Ints) -> Rows:
+        """Return the step of each moment on a plane, by the host's steps if it has no marks."""
+        found = self.steps.at(time)
         for own in np.unique(self.plane):
             here = np.flatnonzero(plane == own)
             marks = np.flatnonzero(self.plane == own)
-            last = np.searchsorted(self.start[marks], start[here], side="right") - 1
+            last = np.searchsorted(self.start[marks], time[here], side="right") - 1
             found[here] = self.step[marks[np.maximum(last, 0)]]
         return found
 
 
-def find_device_steps(host: "HostEvents", steps: Steps) -> tuple[Steps, DeviceSteps]:
-    """Find the steps that devices mark, and make them the trace's if the host has none."""
+def find_device_steps(host: "HostEvents", steps: Steps) -> DeviceSteps:
+    """Find the steps that devices mark; they are the steps of the trace if the host has none."""
     space = host.space
+    marks = _find_marks(space)
+    if not len(marks.row):
+        step = marks.row
+    elif len(steps.event):
+        step = _steps_of_host(host, steps, marks)
+        marks, step = marks.only(step != NONE), step[step != NONE]
+    else:
+        steps, step = _steps_of_marks(host, marks)
+    plane = space.line_plane[space.line[marks.row]].astype(np.intp)
+    return DeviceSteps(steps=steps, plane=plane, start=space.start_ps[marks.row], step=step)
+
+
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    """The events with which devices mark steps, by plane and start."""
+
+    row: Rows
+    """The event's row in the XSpace."""
+    label: Rows
+    """Index into `labels`."""
+    labels: list[str]
+    """The distinct names."""
+
+    def only(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "_Marks":
+        return _Marks(self.row[chosen], self.label[chosen], self.labels)
+
+
+def _find_marks(space: "XSpace") -> _Marks:
     lines = lines_named(space, "/device:", STEPS)
     row = np.flatnonzero(np.isin(space.line, lines)) if len(lines) else lines
     row = row[np.lexsort((space.start_ps[row], space.line_plane[space.line[row]]))]
-    start, end = space.start_ps[row], space.start_ps[row] + space.duration_ps[row]
-    plane = space.line_plane[space.line[row]].astype(np.intp)
-    if not len(row):
-        return steps, DeviceSteps(plane, start, end, plane)
-    label, number = np.unique(space.name[row], return_inverse=True)
-    names = [space.strings[text].decode("utf-8", "replace") for text in label.tolist()]
-    if len(steps.event):
-        step = _as_on_host(host, steps, row, names, number)
-        known = step != NONE
-        return steps, DeviceSteps(plane[known], start[known], end[known], step[known])
-    first, last = np.full(len(label), np.iinfo(np.int64).max), np.zeros(len(label), np.int64)
-    np.minimum.at(first, number, start)
-    np.maximum.at(last, number, end)
+    names, label = np.unique(space.name[row], return_inverse=True)
+    return _Marks(
+        row, label, [space.strings[name].decode("utf-8", "replace") for name in names.tolist()]
+    )
+
+
+def _steps_of_marks(host: "HostEvents", marks: _Marks) -> tuple[Steps, Rows]:
+    """Make one step of all marks with the same label; return the steps and that of each mark."""
+    space, count = host.space, len(marks.labels)
+    start = space.start_ps[marks.row]
+    first, last = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
+    np.minimum.at(first, marks.label, start)
+    np.maximum.at(last, marks.label, start + space.duration_ps[marks.row])
     order = np.argsort(first, kind="stable")
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    nowhere = np.full(len(host.row), NONE, dtype=np.int32)
-    marked = tuple(names[which] for which in order)
-    found = Steps(np.full(len(order), NONE), first[order], last[order], nowhere, marked)
-    return found, DeviceSteps(plane, start, end, place[number])
+    number = np.empty(count, dtype=np.intp)
+    number[order] = np.arange(count)
+    steps = Steps(
+        event=np.full(count, NONE),
+        start=first[order],
+        end=last[order],
+        step_of_event=np.full(len(host.row), NONE, dtype=np.int32),
+        names=tuple(marks.labels[label] for label in order),
+    )
+    return steps, number[marks.label]
 
 
-def _as_on_host(
-    host: "HostEvents", steps: Steps, row: Rows, names: list[str], number: Rows
-) -> Rows:
-    """Find the host's step of each marked one, by its group or its number; NONE if not known."""
-    groups = _column(host, "group_id", row)
-    of_group, of_number = (_places(host, steps, stat) for stat in ("group_id", "step_num"))
-    by_name = [of_number.get(int(name), NONE) if name.isdigit() else NONE for name in names]
+def _steps_of_host(host: "HostEvents", steps: Steps, marks: _Marks) -> Rows:
+    """Match each mark with a step of the host by its group or its number; NONE if unknown."""
+    of_group, of_number = (_steps_by(host, steps, stat) for stat in ("group_id", "step_num"))
+    by_label = [
+        of_number.get(int(label), NONE) if label.isdigit() else NONE for label in marks.labels
+    ]
+    groups = _stat(host.space, "group_id", marks.row)
     found = [
-        of_group.get(group, by_name[which])
-        for group, which in zip(groups.tolist(), number.tolist(), strict=True)
+        of_group.get(group, by_label[label])
+        for group, label in zip(groups.tolist(), marks.label.tolist(), strict=True)
     ]
     return np.array(found, dtype=np.intp)
 
 
-def _places(host: "HostEvents", steps: Steps, stat: str) -> dict[int, int]:
-    """Find the steps by a number that their events have."""
+def _steps_by(host: "HostEvents", steps: Steps, stat: str) -> dict[int, int]:
+    """Return `{value of a numeric stat: step that has it}`."""
     numbers = host.number(stat)[steps.event].tolist()
-    return {number: place for place, number in enumerate(numbers) if number != NONE}
+    return {number: step for step, number in enumerate(numbers) if number != NONE}
 
 
-def _column(host: "HostEvents", stat: str, row: Rows) -> Ints:
-    found = host.space.stat(stat)
-    column = np.full(len(host.space.line), NONE, dtype=np.int64)
+def _stat(space: "XSpace", stat: str, row: Rows) -> Ints:
+    found = space.stat(stat)
+    column = np.full(len(space.line), NONE, dtype=np.int64)
     if found.value.dtype.kind == "i" and not found.is_text:
         column[found.event] = found.value
     return column[row]

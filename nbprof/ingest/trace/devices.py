@@ -1,4 +1,4 @@
-"""Where nodes ran."""
+"""The devices that nodes ran on."""
 
 from typing import TYPE_CHECKING
 
@@ -9,26 +9,25 @@ from nbprof.distinct_values import distinct_pairs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbprof.ingest.trace.node_names import Functions, Resolved
     from nbprof.ingest.trace.op_runs import Runs
+    from nbprof.ingest.trace.stages import Program
     from nbprof.ingest.xspace.xspace import XSpace
 
 CPU = "/device:CPU:0"
-APART = "|"
-"""Stands between the devices of a node that ran on several."""
+SEPARATOR = "|"
+"""Separates the devices of a node that ran on several."""
 
 
-def find_devices(
-    space: "XSpace", runs: "Runs", resolved: list["Resolved"], functions: "Functions"
-) -> list[str]:
-    """Give the device of every node: that of its kernels, else the one its graph asks for."""
-    asked = [functions.device(place.function, place.origin) for place in resolved]
-    devices = [_short(device) or CPU for device in asked]
+def find_devices(space: "XSpace", runs: "Runs", program: "Program") -> list[str]:
+    """Return the device of every node: that of its kernels, else the one its graph assigns."""
+    functions = program.functions
+    assigned = (functions.node(place.function, place.origin).device for place in program.nodes)
+    devices = [_short(device) or CPU for device in assigned]
     on_device = np.flatnonzero(runs.accelerator)
-    ran_on: dict[int, set[str]] = {}
     nodes, lines, _ = distinct_pairs(
         runs.node[on_device], runs.line[on_device], len(space.line_plane)
     )
+    ran_on: dict[int, set[str]] = {}
     for node, line in zip(nodes.tolist(), lines.tolist(), strict=True):
         ran_on.setdefault(node, set()).add(space.plane_names[space.line_plane[line]])
     for node, planes in ran_on.items():
@@ -37,10 +36,10 @@ def find_devices(
 
 
 def join_devices(texts: "Iterable[str]") -> str:
-    """Spell several devices, each of which may be several, as one text."""
-    return APART.join(sorted({part for text in texts for part in text.split(APART)}))
+    """Join the names of devices, each of which may be several already."""
+    return SEPARATOR.join(sorted({part for text in texts for part in text.split(SEPARATOR)}))
 
 
 def _short(device: str) -> str:
-    """Leave the job and the task away where it is this machine's only one."""
+    """Strip the job and the task if they are those of a single machine."""
     return device.removeprefix("/job:localhost/replica:0/task:0")

@@ -1,6 +1,6 @@
-"""What the events of a TensorFlow trace are, told from their names.
+"""The kinds of events in a trace, recognised by their names.
 
-Only distinct names are looked at, never single events; strings stay bytes until they are names of
+Only distinct names are examined, never single events. Strings stay bytes until they become names of
 nodes.
 """
 
@@ -13,7 +13,7 @@ from nbprof.ingest.xspace.selection import NEVER, PERHAPS, Wanted
 
 
 class Kind(IntEnum):
-    """The kinds of events that say what ran, why, and for how long."""
+    """The kinds of events that show what ran, why, and for how long."""
 
     OTHER = PERHAPS
     OP = 1
@@ -23,7 +23,7 @@ class Kind(IntEnum):
     KERNEL = 3
     """Inside EAGER: the kernel itself, or the wait for the called function."""
     PROCESS = 4
-    """An executor at work; its `id` says for which function or session run."""
+    """An executor at work; its `id` identifies the function or session run."""
     FUNCTION_RUN = 5
     SESSION_RUN = 6
     BUILDING = 7
@@ -37,21 +37,21 @@ class Kind(IntEnum):
     THUNK = 11
     """The run of one HLO op of a function compiled by XLA."""
     COMPILED = 12
-    """A call of a function compiled by XLA, with compiling it when that is due."""
+    """A call of a function compiled by XLA, including its compilation the first time."""
     EXECUTABLE = 13
-    """Inside COMPILED: the execution alone."""
+    """Inside COMPILED: the execution only."""
     ALLOCATION = 14
     DEALLOCATION = 15
     CAPTURED = 16
     """An input pipeline running a function of the user's."""
     ITERATOR = 17
-    """A stage of an input pipeline making an element, itself and by the stages below it."""
+    """A stage of an input pipeline producing an element, including the stages below it."""
     HANDING = 18
-    """Python handing something to TensorFlow, besides the dispatch of ops."""
+    """Python handing something to TensorFlow other than an op."""
     CELL = 19
-    """Marks the thread of the cell."""
+    """The mark on the cell's thread."""
     DEVICE = 20
-    """Anything on the planes of accelerators."""
+    """Anything on an accelerator's plane."""
     COMPILING = 21
     """JAX compiling a function."""
     AWAITING = 22
@@ -80,23 +80,23 @@ NAMES = {
     CALLING_THREAD.encode(): Kind.CELL,
 }
 
-TOLD = {b"tf_function_call": Kind.CALL, b"step_num": Kind.BLOCK, b"hlo_op": Kind.THUNK}
-"""The stats that tell the kind of an event, whatever its name; of several, the last."""
+KIND_BY_STAT = {b"tf_function_call": Kind.CALL, b"step_num": Kind.BLOCK, b"hlo_op": Kind.THUNK}
+"""Stats that decide the kind of an event whatever its name; the last one wins."""
 
 STATS = (
-    *TOLD,
+    *KIND_BY_STAT,
     *(b"id", b"step_id", b"eager_op", b"is_func", b"tracing_count", b"shape"),
     *(b"hlo_module", b"tf_op", b"correlation_id", b"group_id"),
     *(b"device_offset_ps", b"device_duration_ps"),
 )
-"""The stats that are asked for."""
-OF_MEMORY = {
+"""The stats to read."""
+MEMORY_STATS = {
     **dict.fromkeys((b"addr", b"allocator_name"), (Kind.ALLOCATION, Kind.DEALLOCATION)),
     **dict.fromkeys(
         (b"requested_bytes", b"region_type", b"data_type", b"shape"), (Kind.ALLOCATION,)
     ),
 }
-"""Those of allocations and releases, which have many and are many."""
+"""The stats to read of allocations and releases, by kind: there are many of both."""
 
 PREFIXES = {
     Kind.HANDING: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),
@@ -106,7 +106,7 @@ PREFIXES = {
 
 ITERATOR = b"Iterator::"
 _WAITING_ITERATOR = re.compile(rb"Iterator::(.*::)?(Prefetch|Parallel|MapAndBatch)\w*(#.*)?")
-"""Stages whose work other threads do, and which wait for it."""
+"""Stages that wait for work on other threads."""
 
 OP_TYPE = re.compile(rb"_?[A-Za-z]\w*(>\w+)?")
 _COMPILED = re.compile(rb"(__.+):\1")
@@ -114,13 +114,13 @@ _COMPILED = re.compile(rb"(__.+):\1")
 
 @lru_cache(4096)
 def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
-    """Tell the kind of events by their plane, name and display name."""
+    """Return the kind of events with this plane, name and display name."""
     if plane.startswith("/device:"):
         return Kind.DEVICE
     known = NAMES.get(name)
     if known is not None:
         return known
-    if name.startswith(b"end: "):  # the end of a THUNK, which is none
+    if name.startswith(b"end: "):  # marks the end of a THUNK
         return NEVER
     for kind, prefixes in PREFIXES.items():
         if name.startswith(prefixes):
@@ -130,26 +130,28 @@ def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
     if _COMPILED.fullmatch(name):
         return Kind.COMPILED
     node, op_type = split(name)
-    # The runtime's own nodes (_Send, _Arg …) are ops too, but have no display name.
+    # The runtime's own nodes (_Send, _Arg …) are ops too, but lack a display name.
     named = display_name == op_type or (not display_name and node[:1] == b"_")
     return Kind.OP if node and op_type and named else Kind.OTHER
 
 
 def _wanted_of() -> dict[bytes, tuple[int, ...]]:
     others = tuple(set(Kind) - {Kind.ALLOCATION, Kind.DEALLOCATION})
-    names = (*STATS, *OF_MEMORY)
+    names = (*STATS, *MEMORY_STATS)
     return {
-        name: (others if name in STATS else ()) + tuple(OF_MEMORY.get(name, ())) for name in names
+        name: (others if name in STATS else ()) + tuple(MEMORY_STATS.get(name, ()))
+        for name in names
     }
 
 
-WANTED = Wanted(kind_of, TOLD.keys() | {b"correlation_id"}, _wanted_of())
-"""What launches a kernel is told by its correlation id only."""
+# A launch of a kernel is recognised by its correlation id only.
+WANTED = Wanted(kind_of, KIND_BY_STAT.keys() | {b"correlation_id"}, _wanted_of())
+"""The events and stats to read from a trace."""
 
 
 @lru_cache(4096)
 def split(name: bytes) -> tuple[bytes, bytes]:
-    """Split `node:Type`; two empty texts for anything that is not of that form."""
+    """Split `node:Type`; return two empty texts for anything else."""
     node, _, op_type = name.rpartition(b":")
     if not node or b"::" in name or b" " in name or not OP_TYPE.fullmatch(op_type):
         return b"", b""

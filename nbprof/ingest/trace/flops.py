@@ -1,7 +1,7 @@
-"""Float operations of a run, by TensorFlow's registered formulas on the shapes it ran with.
+"""Float operations of a run: TensorFlow's registered formulas, applied to run-time shapes.
 
 An op without a formula counts 0, as in tfprof; one that has a formula but lacks a shape or an
-attribute is not known. Fused ops count as the ops they replaced.
+attribute is unknown. A fused op counts as the ops it replaced.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,16 +16,16 @@ Dims = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Run:
-    """What an op ran with."""
+    """The shapes and attributes an op ran with."""
 
     inputs: Sequence[Dims | None]
     output: Dims | None
     attributes: Attributes
     fused: Sequence[str] | None = None
-    """The types of the ops that were fused with the main one; None where that is not known."""
+    """The op types fused with the main one, None if unknown."""
 
     def dims(self, place: int) -> Dims:
-        """Give the shape of an input."""
+        """Return the shape of an input."""
         shape = self.inputs[place] if place < len(self.inputs) else None
         if shape is None:
             raise MissingError
@@ -37,33 +37,33 @@ class Run:
 
     @property
     def out(self) -> Dims:
-        """Give the shape of the output."""
+        """The shape of the output."""
         if self.output is None:
             raise MissingError
         return self.output
 
     @property
     def out_size(self) -> int:
-        """Count the elements of the output."""
+        """The number of elements of the output."""
         return prod(self.out)
 
     def numbers(self, attribute: str) -> Sequence[int]:
-        """Give the numbers of an attribute."""
+        """Return the numbers of an attribute."""
         return numbers(self.attributes, attribute)
 
 
 Formula = Callable[[Run], int]
 
-_OF_SEVERAL = ("LayerNorm",)
-"""Ops of oneDNN that stand for others which count, but not alike everywhere."""
+_UNKNOWN = ("LayerNorm",)
+"""oneDNN ops that replace a varying set of ops, so that no formula fits."""
 
 
 def float_ops(op_type: str, run: Run) -> float:
-    """Count the float operations of one run, NaN where they cannot be known."""
+    """Count the float operations of one run, NaN if unknown."""
     op_type = replaced_type(op_type)
     formula = FORMULAS.get(op_type)
     if formula is None:
-        return nan if op_type.startswith(FUSED) or op_type in _OF_SEVERAL else 0.0
+        return nan if op_type.startswith(FUSED) or op_type in _UNKNOWN else 0.0
     try:
         return float(formula(run))
     except (MissingError, IndexError, ZeroDivisionError):
@@ -71,27 +71,27 @@ def float_ops(op_type: str, run: Run) -> float:
 
 
 def _broadcast_size(run: Run) -> int:
-    """Count the output's elements; a result written over an input is not allocated anew."""
+    """Count the output's elements; a result written over an input has no allocation."""
     if run.output is not None:
         return run.out_size
     return prod(broadcast(run.dims(0), run.dims(1)))
 
 
-def broadcast(one: Dims, other: Dims) -> Dims:
-    """Give the shape of what two shapes make together, element by element."""
-    longer, shorter = sorted((one, other), key=len, reverse=True)
+def broadcast(left: Dims, right: Dims) -> Dims:
+    """Return the shape that two shapes broadcast to."""
+    longer, shorter = sorted((left, right), key=len, reverse=True)
     padded = (1,) * (len(longer) - len(shorter)) + shorter
     return tuple(b if a == 1 else a for a, b in zip(longer, padded, strict=True))
 
 
 def _reduction(run: Run) -> int:
-    # A sum over no axis hands its input on.
+    # A sum over no axis forwards its input.
     over_nothing = run.output is None and len(run.inputs) > 1 and run.inputs[1] == (0,)
     return 0 if over_nothing else run.size(0) - run.out_size
 
 
 def _matmul(run: Run) -> int:
-    # The contracted dimension, whichever side is transposed.
+    # size(0) / out[0] is the contracted dimension, whichever side is transposed.
     return 2 * run.size(0) // run.out[0] * run.out_size if run.out_size else 0
 
 
@@ -100,21 +100,21 @@ def _batch_matmul(run: Run) -> int:
 
 
 def _convolution(dimensions: int) -> Formula:
-    """Count a convolution: so many first dimensions of the kernel meet each output element."""
+    """Count a convolution whose kernel contracts its first `dimensions` per output element."""
     return lambda run: 2 * run.out_size * prod(run.dims(1)[:dimensions])
 
 
 def _with_others(formula: Formula, inputs: int = 2) -> Formula:
-    """Add what the ops count that were fused with the main one, which has so many inputs.
+    """Add the count of the fused ops to that of the main one, which has this many inputs.
 
-    Where they are not known, one that has further inputs has a bias.
+    If the fused ops are unknown, a further input is taken for a bias.
     """
 
     def whole(run: Run) -> int:
         if run.fused is None:
             return formula(run) + (run.out_size if len(run.inputs) > inputs else 0)
         alone = Run((run.out, run.out), run.out, {})
-        return formula(run) + sum(FORMULAS[one](alone) for one in run.fused if one in FORMULAS)
+        return formula(run) + sum(FORMULAS[op](alone) for op in run.fused if op in FORMULAS)
 
     return whole
 
@@ -137,7 +137,7 @@ FORMULAS: dict[str, Formula] = {
     **dict.fromkeys(
         (
             *("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd", "Mean"),
-            *("Swish", "_FusedMish"),  # by the product that is the last part of each
+            *("Swish", "_FusedMish"),  # counted by the product that each ends with
         ),
         lambda run: run.size(0),
     ),

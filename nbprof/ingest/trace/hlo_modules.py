@@ -1,7 +1,7 @@
-"""Where HLO ops come from: the modules that JAX' profiler puts into a trace know their makers.
+"""Where HLO ops come from, according to the modules that JAX' profiler puts into a trace.
 
-An instruction has the path of the program that made it (`jit(train_step)/jvp()/dot_general`) and
-the Python stack of that moment, as numbers into tables of its module.
+An instruction has a path in the program (`jit(train_step)/jvp()/dot_general`) and the Python stack
+that made it, as indices into tables of its module.
 
 The field numbers are those of ``xla/service/hlo.proto``.
 """
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.arrays import NONE, Rows
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Spans, scan
-from nbprof.ingest.trace.node_names import Resolved, function_of_module
+from nbprof.ingest.trace.function_names import function_of_module
 from nbprof.ingest.xspace.metadata_stats import read_event_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbprof.capture.capture import Frame, Stack
-    from nbprof.ingest.trace.op_runs import Runs
+    from nbprof.ingest.trace.node_names import Resolved
+    from nbprof.ingest.trace.op_runs import Executed
     from nbprof.ingest.xspace.xspace import XSpace
 
 PLANE, PROTO = "/host:metadata", b"Hlo Proto"
@@ -33,88 +33,71 @@ OP_NAME, FRAME = 2 << 3 | LENGTH, 15 << 3 | VARINT
 FILES, FUNCTIONS, LOCATIONS, FRAMES = (number << 3 | LENGTH for number in (1, 2, 3, 4))
 FIRST, SECOND, THIRD = (number << 3 | VARINT for number in (1, 2, 3))
 
-_OF_JAX = re.compile(r"(jit|pjit|pmap|xmap|shard_map)_")
-"""How the modules are named that JAX compiles."""
-_PATH = re.compile(r"\w+\(")
-"""How the paths begin that JAX gives to ops."""
+_JAX_MODULE = re.compile(r"(jit|pjit|pmap|xmap|shard_map)_")
+"""Start of the names of modules that JAX compiles."""
+_JAX_PATH = re.compile(r"\w+\(")
+"""Start of the paths that JAX gives to ops."""
 DEEPEST = 1_000
+"""Most frames of a stack to follow, in case they form a cycle."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """How an HLO op came about."""
+class HloOrigin:
+    """The place in the program that made an HLO op."""
 
     path: str
-    """Where in the program, or an empty text."""
+    """The path, empty if unknown."""
     stack: "Stack"
 
 
-Modules = dict[str, dict[str, Made]]
-"""By module, spelled as a function, and instruction."""
+Modules = dict[str, dict[str, HloOrigin]]
+"""`{function compiled into a module: {instruction: origin}}`."""
 
 
-def read_modules(
-    space: "XSpace", data: bytes, source: str, nodes: "Sequence[tuple[str, str, str]]"
-) -> Modules:
+def read_modules(space: "XSpace", data: bytes, source: str, nodes: "Sequence[Executed]") -> Modules:
     """Read the modules of the functions that JAX compiled and that ran."""
-    ran = {function for function, node, _ in nodes if node.startswith("/")}
-    ran = {function for function in ran if _OF_JAX.match(function)}
+    ran = {node.function for node in nodes if node.name.startswith("/")}
+    ran = {function for function in ran if _JAX_MODULE.match(function)}
     if not ran or PLANE not in space.plane_names:
         return {}
     found: Modules = {}
     for stats in read_event_metadata(data, source, PLANE.__eq__).values():
         proto = stats.get(PROTO)
         if isinstance(proto, bytes):
-            name, made = _read_module(Buffer(proto, f"a module in {source}"))
+            name, origins = _read_module(Buffer(proto, f"a module in {source}"))
             function = function_of_module(name)
             if function in ran:
-                found[function] = made | found.get(function, {})
+                found[function] = origins | found.get(function, {})
     return found
 
 
-def place_hlo_ops(
-    resolved: list[Resolved], modules: Modules
-) -> "tuple[list[Resolved], list[Stack]]":
-    """Name HLO ops by the path that made them; give that, and the stack of each node."""
-    stacks: list[Stack] = [()] * len(resolved)
+def name_hlo_ops(nodes: "list[Resolved]", modules: Modules) -> "tuple[list[Resolved], list[Stack]]":
+    """Name HLO ops by their path in the program; also return the stack of each node."""
+    stacks: list[Stack] = [()] * len(nodes)
     if not modules:
-        return resolved, stacks
-    roots = {function: _root(made) for function, made in modules.items()}
-    placed = list(resolved)
-    for row, place in enumerate(resolved):
+        return nodes, stacks
+    roots = {function: _root(origins) for function, origins in modules.items()}
+    named = list(nodes)
+    for row, place in enumerate(nodes):
         op = place.node.removeprefix("/")
         if op == place.node or place.owner not in modules:
             continue
-        made = modules[place.owner].get(op, Made("", ()))
-        stacks[row] = made.stack
-        path = made.path or roots[place.owner]
+        origin = modules[place.owner].get(op, HloOrigin("", ()))
+        stacks[row] = origin.stack
+        path = origin.path or roots[place.owner]
         if path:
-            placed[row] = place._replace(node=f"{path}/{op}")
-    return placed, stacks
+            named[row] = place._replace(node=f"{path}/{op}")
+    return named, stacks
 
 
-def add_stacks(
-    stack: Rows, first: int, of_node: "list[Stack]", runs: "Runs"
-) -> "tuple[Rows, list[Stack]]":
-    """Give the runs the stacks of their nodes; give these, too, the numbers of which begin there.
-
-    The files of a trace are of another time or machine: their lines are not looked up here.
-    """
-    distinct = list(dict.fromkeys(one for one in of_node if one))
-    if not distinct:
-        return stack, []
-    number = {one: first + place for place, one in enumerate(distinct)}
-    known = np.array([number.get(one, NONE) for one in of_node], dtype=np.intp)[runs.node]
-    return np.where(stack == NONE, known, stack), distinct
-
-
-def _root(made: dict[str, Made]) -> str:
-    """Give the first part of all paths, if it is one."""
-    firsts = {one.path.partition("/")[0] for one in made.values() if _PATH.match(one.path)}
+def _root(origins: dict[str, HloOrigin]) -> str:
+    """Return the first part of all paths if they share it, else an empty text."""
+    paths = (origin.path for origin in origins.values())
+    firsts = {path.partition("/")[0] for path in paths if _JAX_PATH.match(path)}
     return next(iter(firsts)) if len(firsts) == 1 else ""
 
 
-def _read_module(buffer: Buffer) -> tuple[str, dict[str, Made]]:
+def _read_module(buffer: Buffer) -> tuple[str, dict[str, HloOrigin]]:
     name, begins, sizes, index = "", [], [], (0, 0)
     for begin, end in _messages(buffer, 0, len(buffer.data), MODULE):
         position = begin
@@ -139,7 +122,7 @@ def _messages(buffer: Buffer, position: int, end: int, wanted: int) -> "Iterator
 
 def _read_instructions(
     buffer: Buffer, computations: Spans, stacks: "list[Stack]"
-) -> dict[str, Made]:
+) -> dict[str, HloOrigin]:
     spans = scan(buffer, computations).messages(INSTRUCTION)
     count = len(spans)
     fields = scan(buffer, Spans(np.arange(count), spans.begin, spans.size))
@@ -149,7 +132,7 @@ def _read_instructions(
     paths = inner.texts(OP_NAME, count, buffer.data)
     frames = inner.numbers(FRAME, count).tolist()
     return {
-        name.decode(errors="replace"): Made(
+        name.decode(errors="replace"): HloOrigin(
             _path(path), stacks[frame] if 0 < frame < len(stacks) else ()
         )
         for name, path, frame in zip(names, paths, frames, strict=True)
@@ -157,41 +140,41 @@ def _read_instructions(
 
 
 def _path(text: bytes) -> str:
-    """Give the first of the paths of ops that were made one; other texts are no paths."""
+    """Return the first path of ops that were merged, an empty text for anything but paths."""
     path = text.decode(errors="replace").partition(";")[0].rstrip(":/")
-    return path if _PATH.match(path) else ""
+    return path if _JAX_PATH.match(path) else ""
 
 
 def _stacks(buffer: Buffer, begin: int, end: int) -> "list[Stack]":
-    """Spell the stacks of a module by their numbers, which count from 1."""
+    """Read the stacks of a module; as in all its tables, index 0 stands for none."""
     texts: dict[int, list[str]] = {FILES: [""], FUNCTIONS: [""]}
-    pairs: dict[int, list[dict[int, int]]] = {LOCATIONS: [{}], FRAMES: [{}]}
+    numbers: dict[int, list[dict[int, int]]] = {LOCATIONS: [{}], FRAMES: [{}]}
     for tag, size, at in buffer.fields(begin, end):
         if tag in texts:
             texts[tag].append(buffer.data[at : at + size].decode(errors="replace"))
-        elif tag in pairs:
-            pairs[tag].append({key: value for key, value, _ in buffer.fields(at, at + size)})
-    files, functions = texts[FILES], texts[FUNCTIONS]
+        elif tag in numbers:
+            numbers[tag].append({key: value for key, value, _ in buffer.fields(at, at + size)})
     locations = [
         (
-            _at(files, one.get(FIRST, 0)),
-            one.get(THIRD, 0),
-            _at(functions, one.get(SECOND, 0)).rpartition(".")[2] or "<module>",
+            _at(texts[FILES], location.get(FIRST, 0)),
+            location.get(THIRD, 0),
+            _at(texts[FUNCTIONS], location.get(SECOND, 0)).rpartition(".")[2] or "<module>",
         )
-        for one in pairs[LOCATIONS]
+        for location in numbers[LOCATIONS]
     ]
-    stacks: list[Stack] = [()]
-    for number in range(1, len(pairs[FRAMES])):
-        frames: list[Frame] = []
-        while 0 < number < len(pairs[FRAMES]) and len(frames) < DEEPEST:
-            frame = pairs[FRAMES][number]
-            location = frame.get(FIRST, 0)
-            # One line may open several scopes.
-            if 0 < location < len(locations) and locations[location] not in frames[-1:]:
-                frames.append(locations[location])
-            number = frame.get(SECOND, 0)
-        stacks.append(tuple(frames[::-1]))
-    return stacks
+    return [_stack(number, numbers[FRAMES], locations) for number in range(len(numbers[FRAMES]))]
+
+
+def _stack(number: int, frames: list[dict[int, int]], locations: "list[Frame]") -> "Stack":
+    """Follow a frame to its callers; return the stack, outermost first."""
+    stack: list[Frame] = []
+    while 0 < number < len(frames) and len(stack) < DEEPEST:
+        location = frames[number].get(FIRST, 0)
+        # One line may open several scopes.
+        if 0 < location < len(locations) and locations[location] not in stack[-1:]:
+            stack.append(locations[location])
+        number = frames[number].get(SECOND, 0)
+    return tuple(stack[::-1])
 
 
 def _at(texts: list[str], number: int) -> str:

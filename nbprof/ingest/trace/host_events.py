@@ -1,4 +1,4 @@
-"""The events of a trace that say what ran, in order, each knowing which one it ran inside."""
+"""The events of a trace that show what ran on the host, sorted so that nesting can be found."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import NONE, Ints, Mask, Rows
-from nbprof.ingest.trace.event_kinds import TOLD, Kind
+from nbprof.ingest.trace.event_kinds import KIND_BY_STAT, Kind
 from nbprof.ingest.trace.nesting import Nesting, sort_order
 from nbprof.ingest.xspace.stat_columns import StatsOf
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 NEVER = np.iinfo(np.int64).max
-"""The end of what does not end in the trace."""
+"""End time of something that does not end in the trace."""
 
 
 @dataclass(frozen=True, eq=False)
 class HostEvents:
-    """What ran on the host's threads, sorted for nesting; times in ps."""
+    """Events on the host's threads in the order that Nesting needs; times in ps."""
 
     space: "XSpace"
     row: Rows
@@ -36,12 +36,12 @@ class HostEvents:
 
     @cached_property
     def end(self) -> Ints:
-        """When each event ended."""
+        """When each event ends."""
         return self.start + self.duration
 
     @cached_property
     def nesting(self) -> Nesting:
-        """Which event each one ran inside."""
+        """Which events run inside which."""
         return Nesting(self.line, self.start, self.end)
 
     def of(self, *kinds: Kind) -> Mask:
@@ -55,11 +55,11 @@ class HostEvents:
         return self._marked[kinds]
 
     def inside(self, marked: Mask, event: Rows | None = None) -> Rows:
-        """Find the innermost marked ancestor of each event, or of some; NONE without any."""
+        """Return the innermost marked ancestor of all events, or of some; NONE if there is none."""
         return self.nesting.nearest(marked, event)
 
     def inside_of(self, *kinds: Kind, event: Rows | None = None) -> Rows:
-        """Find the innermost ancestor of these kinds of each event, or of some; NONE without."""
+        """Return the innermost ancestor of these kinds, for all events or for some, or NONE."""
         if kinds not in self._inside:
             self._inside[kinds] = self.nesting.nearest_of_holders(self.of(*kinds))
         return self.nesting.below(self._inside[kinds], event)
@@ -69,15 +69,15 @@ class HostEvents:
         return StatsOf(self.space, self.row)
 
     def number(self, stat: str, default: int = NONE) -> Ints:
-        """Give a numeric stat of each event, `default` where it has none."""
+        """Return a numeric stat of each event, `default` where it has none."""
         return self._stats.number(stat, default)
 
     def text(self, stat: str) -> Rows:
-        """Give a text stat of each event as a row of `space.strings`, 0 where it has none."""
+        """Return a text stat of each event as a row of `space.strings`, 0 where it has none."""
         return self._stats.text(stat)
 
     def around(self, line: npt.NDArray[np.int32], time: Ints) -> Rows:
-        """Find the innermost event that is open at each moment of a line, or NONE."""
+        """Return the innermost event open at each moment on its line, or NONE."""
         found = np.full(len(line), NONE)
         for number in np.unique(line).tolist():
             here = np.flatnonzero(line == number)
@@ -90,16 +90,16 @@ class HostEvents:
 
 
 def memory_events(space: "XSpace") -> Rows:
-    """Find the allocations and releases, which are moments in which nothing runs."""
+    """Return the rows of allocations and releases, which are moments: nothing runs inside them."""
     return np.flatnonzero((space.kind == Kind.ALLOCATION) | (space.kind == Kind.DEALLOCATION))
 
 
 def read_host(space: "XSpace") -> HostEvents:
-    """Sort the events of the host, of which `WANTED` has left those that matter."""
+    """Sort the host's events; `WANTED` has already dropped those that do not matter."""
     kind = space.kind.copy()
-    for stat, told in TOLD.items():
+    for stat, stated in KIND_BY_STAT.items():
         event = space.stat(stat.decode()).event
-        kind[event[kind[event] != Kind.DEVICE]] = told
+        kind[event[kind[event] != Kind.DEVICE]] = stated
     kind[memory_events(space)] = Kind.OTHER
     row = np.flatnonzero((kind != Kind.OTHER) & (kind != Kind.DEVICE))
     order = sort_order(space.line[row], space.start_ps[row], space.duration_ps[row])

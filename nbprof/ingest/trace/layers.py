@@ -1,10 +1,10 @@
-"""From op runs to Keras layers, and to what else trains a model.
+"""From op runs to Keras layers, and to the other parts of training.
 
-Every call of a layer opens a name scope, but the scope's text is not the layer's name: layer
-`dense` may run in scope `dense_1`. A scope is a layer's if the layer's `__call__` stands in the
-stack of its nodes, if it reads the layer's variables, and if its text is the layer's name with, at
-most, a number behind it. Where several layers still fit, those that fit nowhere else come first,
-then the order of the model decides.
+Every call of a layer opens a name scope, but the scope is not named exactly like the layer: layer
+`dense` may run in scope `dense_1`. A scope belongs to a layer if a layer's `__call__` is on the
+stack of its nodes, if it reads the layer's variables, and if its name is the layer's, perhaps with
+a number appended. Where several layers still fit, those that fit nowhere else go first, then the
+order in the model decides.
 """
 
 import re
@@ -14,25 +14,25 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from nbprof.arrays import NONE, Rows
+from nbprof.arrays import NONE, Mask, Rows
 from nbprof.capture.capture import BACKWARD, METRICS, OPTIMIZER
-from nbprof.ingest.trace.node_names import INPUT_PIPELINE
-from nbprof.ingest.trace.python_lines import GraphStacks
+from nbprof.ingest.trace.function_names import INPUT_PIPELINE
 
 if TYPE_CHECKING:
-    from nbprof.capture.capture import DispatchLog, Model
-    from nbprof.ingest.trace.node_names import Functions, Resolved
+    from nbprof.capture.capture import Model
+    from nbprof.ingest.trace.node_names import Resolved
     from nbprof.ingest.trace.op_runs import Runs
-    from nbprof.ingest.trace.variables import VariableNodes
+    from nbprof.ingest.trace.stages import Program
+    from nbprof.ingest.trace.watched_calls import WatchedCalls
 
-PIPELINE, OUTSIDE = "input pipeline", "outside layers"
+PIPELINE = "input pipeline"
+OUTSIDE = "outside layers"
 
 Chain = tuple[int, ...]
-"""Layers of a model by their numbers, the outermost first."""
+"""Nested layers as indices into the model's, outermost first."""
 Place = tuple[Chain, str]
-"""In which layers, or, without any, in which other part of the work."""
+"""The enclosing layers or, outside layers, the part of the work."""
 
 _GRADIENT = re.compile(r"(?:gradient_tape/|(?:^|.*/)gradients(?:_\d+)?/)(?P<forward>.+)")
 _GRADIENT_OP = re.compile(r"(?P<forward>.+?)_grad(?:_\d+)?(?:/.*)?")
@@ -40,55 +40,48 @@ _INPUT_OP = re.compile(r".*Dataset(V\d+)?|.*Iterator.*|Optional.*")
 
 
 @dataclass(eq=False)
-class _Open:
-    """A name scope of a function, with what its nodes tell."""
+class _Scope:
+    """A name scope of a function, with what is known about its nodes."""
 
     variables: set[int] = field(default_factory=set)
     calls: int = 0
-    """How many calls of layers stand around its nodes, at most."""
-    inner: "dict[str, _Open]" = field(default_factory=dict)
+    """The most layer calls on the stack of any of its nodes."""
+    inner: "dict[str, _Scope]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Where in the model each run belongs."""
+    """The part of the model that each run belongs to."""
 
     rows: list[tuple[str, str, int]]
-    """Name, kind and parent of the parts of the work, a parent before its children."""
+    """Name, kind and parent of each part of the work; parents come before their children."""
     row: Rows
-    backward: npt.NDArray[np.bool_]
+    """Index into `rows` for each run."""
+    backward: Mask
+    """Whether each run is part of the backward pass."""
     of_variable: dict[int, int]
-    """The row that each variable of the model belongs to, for those that count."""
+    """`{variable: row}` for the variables of the model that are shown."""
 
 
-def place_runs(
-    runs: "Runs",
-    resolved: Sequence["Resolved"],
-    functions: "Functions",
-    variables: "VariableNodes",
-    stacks: GraphStacks,
-    model: "Model",
-    log: "DispatchLog",
-    dispatch: Rows,
-) -> Placed:
+def place_runs(runs: "Runs", program: "Program", calls: "WatchedCalls") -> Placed:
     """Find the layer, or other part of the work, of every run."""
-    finder = _Finder(functions, variables, stacks, model)
+    finder = _PlaceFinder(program)
     nodes = [
-        finder.place(where, op_type)
-        for where, (_, _, op_type) in zip(resolved, runs.nodes, strict=True)
+        finder.place(where, executed.op_type)
+        for where, executed in zip(program.nodes, runs.nodes, strict=True)
     ]
-    rows = _Rows(model)
-    of_node = np.array([rows.number(place) for place, _ in nodes], dtype=np.intp)
+    rows = _PlaceRows(program.model)
+    row = np.array([rows.number(place) for place, _ in nodes], dtype=np.intp)[runs.node]
     backward = np.array([back for _, back in nodes], dtype=bool)[runs.node]
-    row = of_node[runs.node]
-    called = np.flatnonzero(dispatch != NONE)
-    site = log.site[dispatch[called]]
-    told = np.array([rows.number(_place_of_site(*it)) for it in log.inside] + [NONE])[site]
-    backward[called] |= np.array([part == BACKWARD for _, part in log.inside] + [False])[site]
-    # Input ops stay what they are, wherever they are called.
+    # An eager op belongs where it was called, except input ops, which stay what they are.
+    site = calls.log.site[calls.call]
+    places = [rows.number(_place_of_site(*inside)) for inside in calls.log.inside]
+    called_in = np.array([*places, NONE])[site]
     is_input = np.array([place == ((), PIPELINE) for place, _ in nodes], dtype=bool)
-    moved = np.flatnonzero((told != NONE) & ~is_input[runs.node[called]])
-    row[called[moved]] = told[moved]
+    moved = np.flatnonzero((called_in != NONE) & ~is_input[runs.node[calls.run]])
+    row[calls.run[moved]] = called_in[moved]
+    in_tape = [part == BACKWARD for _, part in calls.log.inside]
+    backward[calls.run] |= np.array([*in_tape, False])[site]
     return Placed(rows.found, row, backward, rows.variables())
 
 
@@ -96,25 +89,18 @@ def _place_of_site(layers: Chain, part: str) -> Place:
     return layers, OUTSIDE if part in ("", BACKWARD) else part
 
 
-class _Finder:
-    """Tells where in the model a node of a graph belongs."""
+class _PlaceFinder:
+    """Finds where in the model the nodes of graphs belong."""
 
-    def __init__(
-        self,
-        functions: "Functions",
-        variables: "VariableNodes",
-        stacks: GraphStacks,
-        model: "Model",
-    ) -> None:
-        self._functions = functions
-        self._variables = variables
-        self._stacks = stacks
-        self._model = model
+    def __init__(self, program: "Program") -> None:
+        self._variables = program.variables
+        self._stacks = program.graph_stacks
+        self._model = program.model
         self._weights_of: dict[int, frozenset[int]] = {}
         self._owners: dict[str, tuple[Mapping[str, Chain], Mapping[str, str]]] = {}
 
     def place(self, where: "Resolved", op_type: str) -> tuple[Place, bool]:
-        """Give the place of a node, and whether it is a part of the backward pass."""
+        """Return the place of a node, and whether it is part of the backward pass."""
         if where.owner.startswith(INPUT_PIPELINE) or _is_input_op(op_type):
             return ((), PIPELINE), False
         scopes, parts = self._owner(where.owner)
@@ -130,24 +116,24 @@ class _Finder:
         return ((), parts.get(name, OUTSIDE)), True
 
     def _owner(self, owner: str) -> tuple[Mapping[str, Chain], Mapping[str, str]]:
-        """Read the scopes of a function once, and the parts of its nodes outside layers."""
+        """Return the layers of a function's scopes, and the parts of its nodes outside layers."""
         if owner not in self._owners:
             nodes = self._variables.of(owner)
-            top = _Open()
+            top = _Scope()
             parts: dict[str, str] = {}
             for name, (function, variables) in nodes.items():
                 if forward_name(name)[1]:
                     continue
                 stack = self._stacks.of(function, name)
                 parts[name] = parts[name.rpartition("/")[0]] = stack.part or OUTSIDE
-                _note(top, name, variables, stack.layer_calls)
+                _add_node(top, name, variables, stack.layer_calls)
             found: dict[str, Chain] = {}
-            self._name_scopes(top, "", (), found)
+            self._find_layers(top, "", (), found)
             self._owners[owner] = found, parts
         return self._owners[owner]
 
-    def _name_scopes(self, scope: _Open, path: str, chain: Chain, found: dict[str, Chain]) -> None:
-        """Find the layers of the scopes inside a scope, and so on down."""
+    def _find_layers(self, scope: _Scope, path: str, chain: Chain, found: dict[str, Chain]) -> None:
+        """Find the layers of all scopes inside a scope."""
         candidates = {
             text: self._candidates(text, inner, chain)
             for text, inner in scope.inner.items()
@@ -157,9 +143,9 @@ class _Finder:
         for text, inner in scope.inner.items():
             below = (*chain, layers[text]) if text in layers else chain
             found[path + text] = below
-            self._name_scopes(inner, f"{path}{text}/", below, found)
+            self._find_layers(inner, f"{path}{text}/", below, found)
 
-    def _candidates(self, text: str, scope: _Open, chain: Chain) -> list[int]:
+    def _candidates(self, text: str, scope: _Scope, chain: Chain) -> list[int]:
         layers = self._model.layers
         expected = layers[chain[-1]].sublayers if chain else self._outermost
         return self._fitting(text, scope, expected) or self._fitting(
@@ -172,8 +158,8 @@ class _Finder:
         inner = {number for layer in layers for number in layer.sublayers}
         return [number for number in range(len(layers)) if number not in inner]
 
-    def _fitting(self, text: str, scope: _Open, expected: Sequence[int]) -> list[int]:
-        """List the layers that a scope of this text can be a call of."""
+    def _fitting(self, text: str, scope: _Scope, expected: Sequence[int]) -> list[int]:
+        """Return the layers that a scope of this name can be a call of."""
         return [
             number
             for number in expected
@@ -182,7 +168,7 @@ class _Finder:
         ]
 
     def _weights(self, number: int) -> frozenset[int]:
-        """Give the variables of a layer and of all below it."""
+        """Return the variables of a layer and of all its sublayers."""
         if number not in self._weights_of:
             layer = self._model.layers[number]
             below = (self._weights(sublayer) for sublayer in layer.sublayers)
@@ -196,7 +182,7 @@ def _is_input_op(op_type: str) -> bool:
 
 
 def settle(candidates: dict[str, list[int]]) -> dict[str, int]:
-    """Choose a layer for each scope, so that as many layers as can be get a scope."""
+    """Choose a layer for each scope so that as many layers as possible get one."""
     left = {text: list(fitting) for text, fitting in candidates.items()}
     chosen: dict[str, int] = {}
     while left:
@@ -209,7 +195,7 @@ def settle(candidates: dict[str, list[int]]) -> dict[str, int]:
 
 
 def forward_name(name: str) -> tuple[str, bool]:
-    """Give the name of the node whose gradient this node computes, or the node's own."""
+    """Return the name of the node whose gradient this one computes and True, or (name, False)."""
     backward = False
     while "gradient" in name and (found := _GRADIENT.fullmatch(name)):
         backward, name = True, found["forward"]
@@ -217,11 +203,11 @@ def forward_name(name: str) -> tuple[str, bool]:
     return op["forward"] if op else name, backward
 
 
-def _note(top: _Open, name: str, variables: set[int], calls: int) -> None:
-    """Note what a node tells of the scopes that it is in."""
+def _add_node(top: _Scope, name: str, variables: set[int], calls: int) -> None:
+    """Add a node's variables and layer calls to all scopes that it is in."""
     scope = top
     for text in name.split("/")[:-1]:
-        scope = scope.inner.setdefault(text, _Open())
+        scope = scope.inner.setdefault(text, _Scope())
         scope.variables |= variables
         scope.calls = max(scope.calls, calls)
 
@@ -233,13 +219,13 @@ def _longest(scopes: Mapping[str, Chain], name: str) -> Chain:
 
 
 def _is_numbered(text: str, name: str) -> bool:
-    """Tell whether a scope's text is this name, or the name with a number to make it unique."""
+    """Return whether a scope has this name, perhaps with a number appended to make it unique."""
     rest = text.removeprefix(name)
     return text.startswith(name) and (not rest or (rest[0] == "_" and rest[1:].isdigit()))
 
 
-class _Rows:
-    """Numbers the parts of the work: a row for each chain of layers and each other part."""
+class _PlaceRows:
+    """Numbers the places: a row for each chain of layers and for each other part of the work."""
 
     def __init__(self, model: "Model") -> None:
         self.found: list[tuple[str, str, int]] = []
@@ -247,7 +233,7 @@ class _Rows:
         self._of_place: dict[Place, int] = {}
 
     def number(self, place: Place) -> int:
-        """Give the row of a place; those of the layers around it are made before it."""
+        """Return the row of a place, after making those of the layers around it."""
         chain, part = place
         key = (chain, "" if chain else part)
         if key not in self._of_place:
@@ -265,9 +251,10 @@ class _Rows:
         return len(self.found) - 1
 
     def variables(self) -> dict[int, int]:
-        """Give each variable its row; layers of a model that did not run get theirs, too.
+        """Return `{variable: row}`; layers of a model that did not run get a row, too.
 
-        A layer that ran inside a model and on its own, as in its building, has them in the model.
+        The variables of a layer that ran both inside a model and on its own, as when it was built,
+        belong to the row inside the model.
         """
         model = self._model
         rows: dict[int, int] = {}

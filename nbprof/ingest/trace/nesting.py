@@ -1,11 +1,11 @@
 """Which event runs inside which: nesting of time intervals on threads, without a Python loop.
 
 Events must be sorted by line, then start, then longest first (`sort_order`). The executor's events
-can overlap their successor a little, so an event is taken to be inside the last-started event that
-is still open when it starts, even if it ends later.
+can overlap their successor a little, so an event counts as inside the last-started event that is
+still open when it starts, even if it ends later.
 
-Few events hold others, and each of these holds the one that follows it: they are found by comparing
-neighbours. Whatever climbs from event to event then does so among the holders only.
+Few events hold others. Each holder also holds the event right after it, so comparing neighbours
+finds them all, and every climb from event to event needs to visit holders only.
 """
 
 from functools import cached_property
@@ -21,7 +21,7 @@ EARLIEST = np.iinfo(np.int64).min
 
 
 def sort_order(line: Lines, start: Ints, duration: Ints) -> Rows:
-    """Give the order the other functions expect; TensorFlow writes events in it, mostly."""
+    """Return the order that Nesting expects, in which TensorFlow mostly writes events anyway."""
     later = (line[1:] > line[:-1]) | ((line[1:] == line[:-1]) & (start[1:] > start[:-1]))
     equal = (line[1:] == line[:-1]) & (start[1:] == start[:-1]) & (duration[1:] <= duration[:-1])
     if (later | equal).all():
@@ -30,10 +30,10 @@ def sort_order(line: Lines, start: Ints, duration: Ints) -> Rows:
 
 
 class Nesting:
-    """Tells of events what they run inside.
+    """Finds what events run inside.
 
-    Holders are numbered in the order of events; NONE, which is -1, finds the last entry of a table
-    of holders, and that is its own.
+    Holders are numbered in the order of events. Tables of holders end with an entry for NONE,
+    which is -1 and so indexes the last one.
     """
 
     def __init__(self, line: Lines, start: Ints, end: Ints) -> None:
@@ -42,7 +42,7 @@ class Nesting:
         self._holder = np.append(np.flatnonzero(opens), NONE)
         self._holder_line = np.append(line[self._holder[:-1]], NONE)
         self._holder_end = np.append(end[self._holder[:-1]], EARLIEST)
-        # An event is inside the last holder before it, unless that one has ended.
+        # An event is inside the last holder before it, unless that holder has ended.
         inside = np.zeros(len(line), dtype=np.intp)
         np.cumsum(opens, out=inside[1:])
         inside -= 1
@@ -58,19 +58,19 @@ class Nesting:
         return self._holder[self._inside]
 
     def nearest(self, marked: Mask, event: Rows | None = None) -> Rows:
-        """Find, for each event or for some, the innermost ancestor that is marked, or NONE."""
+        """Return the innermost marked ancestor of all events, or of some, or NONE."""
         return self.below(self.nearest_of_holders(marked), event)
 
     def below(self, of_holders: Rows, event: Rows | None = None) -> Rows:
-        """Give each event, or some, what is so of the holder that it is directly inside."""
+        """Look up, for all events or for some, the entry of the holder they are directly inside."""
         found: Rows = of_holders[self._inside if event is None else self._inside[event]]
         return found
 
     def nearest_of_holders(self, marked: Mask) -> Rows:
-        """Find, for each holder, which is the nearest marked event from itself upwards, or NONE.
+        """Return the nearest marked event for each holder, from itself upwards, or NONE.
 
-        From a holder that is not marked the way goes to where that one has got by now: the jumps
-        double, and events thousands deep cost no more than a few rounds.
+        In every round an unmarked holder jumps to wherever the one above it has got to. Jumps
+        double each time, so thousands of levels take only a few rounds.
         """
         ends = np.append(marked[self._holder[:-1]], True)
         above = np.append(self._inside[self._holder[:-1]], NONE)
@@ -82,7 +82,7 @@ class Nesting:
         return self._holder[reached]
 
     def open_at(self, event: Rows, line: Lines, time: Ints) -> Rows:
-        """Find the innermost event open at moments of lines, before which `event` began as last."""
+        """Return the innermost event open at each time; `event` is the last that began by then."""
         found = event.copy()
         closed = np.flatnonzero(self._end[event] <= time)
         place = np.searchsorted(self._holder[:-1], event[closed], side="right") - 1
@@ -90,16 +90,16 @@ class Nesting:
         return found
 
     def _last_open(self, place: Rows, line: Lines, time: Ints) -> Rows:
-        """Find the last holder up to each place that is open then, on its line, or NONE."""
+        """Return the last holder up to each place that is open at the time on its line, or NONE."""
         found = _last_later(self._holder_end, place, time)
         return np.where(self._holder_line[found] == line, found, NONE)
 
 
 def _last_later(end: Ints, place: Rows, time: Ints) -> Rows:
-    """Find the last entry of `end`, from each place down, that is later than a time, or NONE.
+    """Return the last index at or below each place where `end` is later than the time, or NONE.
 
-    Looks left in blocks of twice the size each time until one has such an entry, then into the
-    halves of that block: so a search takes a few rounds even among thousands that have ended.
+    Searches to the left in blocks that double in size until one has such an entry, then halves
+    that block: a few rounds suffice even among thousands of events that have ended.
     """
     latest = [end]
     while len(latest[-1]) > 1:

@@ -1,4 +1,4 @@
-"""The attributes of nodes on which shapes and float operations depend."""
+"""The attributes of nodes that shapes and float operations depend on."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ NEEDED = frozenset(
 
 
 class MissingError(Exception):
-    """Something that a rule needs is not known."""
+    """A rule needs something that is not known."""
 
 
 def read_attributes(node: Any) -> dict[str, Attribute]:
-    """Read those of a NodeDef."""
+    """Read the needed attributes of a NodeDef."""
     return {name: _value(node.attr[name]) for name in NEEDED.intersection(node.attr)}
 
 
@@ -31,7 +31,7 @@ def _value(message: Any) -> Attribute:
 
 
 def numbers(attributes: Attributes, name: str) -> Sequence[int]:
-    """Give an attribute that is a list of numbers."""
+    """Return an attribute that is a list of numbers."""
     value = attributes.get(name)
     if value is None or isinstance(value, bytes | bool):
         raise MissingError
@@ -39,8 +39,14 @@ def numbers(attributes: Attributes, name: str) -> Sequence[int]:
 
 
 def flag(attributes: Attributes, name: str) -> bool:
-    """Give an attribute that is true or false."""
+    """Return an attribute that is true or false."""
     value = attributes.get(name)
     if not isinstance(value, bool):
         raise MissingError
     return value
+
+
+def data_format(attributes: Attributes) -> str:
+    """Return the order of a node's dimensions, such as `NHWC`, or an empty text."""
+    known = attributes.get("data_format")
+    return known.decode("utf-8", "replace") if isinstance(known, bytes) else ""

@@ -1,12 +1,12 @@
-"""Op runs: which events are executions of ops, of which node, for how long.
+"""Op runs: which events are executions of ops, which nodes they ran, and how long they took.
 
-An op is charged for its own time only: what the ops it ran inside it took, and what it spent
-waiting for other threads, is taken off, so that a sum never counts a moment of a thread twice.
+An op is charged for its own time only, without the ops it ran and without waiting for other
+threads, so that a sum never counts a moment of a thread twice.
 """
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from nbprof.capture.capture import session_group
 from nbprof.distinct_values import distinct_pairs
 from nbprof.ingest.trace import callers
 from nbprof.ingest.trace.event_kinds import Kind, split
-from nbprof.ingest.trace.node_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
+from nbprof.ingest.trace.function_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.host_events import HostEvents
@@ -28,66 +28,84 @@ _HLO_NUMBER = re.compile(r"([._]\d+)+$")
 ITERATOR = "Iterator::"
 
 XLA_CLUSTER = "XlaLaunch"
-"""The op type under which the run of a compiled function stands, besides its HLO ops."""
+"""Op type of the run of a compiled function as a whole, beside its HLO ops."""
 
 
-@dataclass(frozen=True, eq=False)
+class Executed(NamedTuple):
+    """A node as the runtime names it."""
+
+    function: str
+    """The function it ran for."""
+    name: str
+    op_type: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Runs:
     """Executions of ops, one entry each; times in ps."""
 
-    nodes: list[tuple[str, str, str]]
-    """(function it was run for, executed name, op type), each once."""
+    nodes: list[Executed]
+    """The distinct nodes."""
     event: Rows
-    """The host event it was, NONE for work on an accelerator."""
+    """The host event, NONE for work on an accelerator."""
     node: Rows
-    """Which of `nodes` ran."""
+    """Index into `nodes`."""
     step: Rows
     line: npt.NDArray[np.int32]
     start: Ints
     duration: Ints
     own: Ints
-    """The duration without what other ops or waits inside took."""
+    """The duration without the ops and waits inside."""
     is_run: Mask
     """False for further work of a run that is counted elsewhere."""
     accelerator: Mask
 
+    def with_accelerator_work(self, nodes: list[Executed], **columns: Any) -> "Runs":
+        """Return these runs followed by work on an accelerator, given by its other columns."""
+        count = len(columns["node"])
+        columns |= {"event": np.full(count, NONE), "accelerator": np.ones(count, dtype=bool)}
+        joined: dict[str, Any] = {
+            name: np.concatenate((getattr(self, name), column)) for name, column in columns.items()
+        }
+        return replace(self, nodes=nodes, **joined)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Marks:
-    """Which host events are op runs, and of what sort."""
+    """Which host events are op runs, by kind."""
 
     eager: Rows
     """The kernels of eager ops."""
     dispatch: Rows
-    """In which eager dispatch each of them stands."""
+    """The eager dispatch that each of those kernels is inside."""
     executable: Rows
     """The executions of compiled functions."""
     launcher: Rows
-    """Which event launched each of them."""
+    """The event that launched each of those executions."""
     is_op: Mask
     waiting: Mask
 
 
 def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
-    """Read the op runs off the host's threads; `sessions` as `session_groups` gives them."""
+    """Read the op runs off the host's threads; `sessions` is what `session_groups` returns."""
     marks = _mark(host)
     event = np.flatnonzero(marks.is_op)
     found = callers.find_callers(host, steps, event, sessions)
-    node, nodes = _distinct(host, *_identify(host, event, marks, found.function))
+    node, nodes = _distinct(host, *_identify(host, event, marks, found.group))
     step = np.where(found.step != NONE, found.step, steps.step_of_event[event])
     outside = np.flatnonzero(step == NONE)
     step[outside] = steps.at(host.start[event[outside]])
     return Runs(
-        nodes,
-        event,
-        node,
-        step,
-        host.line[event],
-        host.start[event],
-        host.duration[event],
-        _own_time(host, marks, event),
-        _counted(host, marks, event),
-        np.zeros(len(event), dtype=bool),
+        nodes=nodes,
+        event=event,
+        node=node,
+        step=step,
+        line=host.line[event],
+        start=host.start[event],
+        duration=host.duration[event],
+        own=_own_time(host, marks, event),
+        is_run=_counted(host, marks, event),
+        accelerator=np.zeros(len(event), dtype=bool),
     )
 
 
@@ -102,18 +120,25 @@ def _mark(host: "HostEvents") -> _Marks:
     launcher = host.inside_of(Kind.OP, Kind.COMPILED, event=executable)
     executable, launcher = executable[launcher != NONE], launcher[launcher != NONE]
     is_op = host.of(Kind.OP, Kind.THUNK, Kind.ITERATOR).copy()
-    # What launched a compiled function may have compiled it before: the execution is the run.
+    # A launcher may compile the function first, so only the execution counts as the run.
     is_op[launcher] = False
     is_op[eager] = is_op[executable] = True
     waiting = host.of(Kind.WAIT, Kind.CAPTURED).copy()
     waiting[kernel[of_function]] = True
-    return _Marks(eager, dispatch, executable, launcher, is_op, waiting)
+    return _Marks(
+        eager=eager,
+        dispatch=dispatch,
+        executable=executable,
+        launcher=launcher,
+        is_op=is_op,
+        waiting=waiting,
+    )
 
 
 def _counted(host: "HostEvents", marks: _Marks, event: Rows) -> Mask:
-    """Tell runs from further work of a run: a collective's, or a second execution's."""
-    told = np.flatnonzero(host.of(Kind.OP) & (host.number("step_id") != NONE))
-    further = told[host.inside_of(Kind.PROCESS, event=told) == NONE]
+    """Mark runs, as opposed to further work of a run: a collective's or a second execution's."""
+    with_id = np.flatnonzero(host.of(Kind.OP) & (host.number("step_id") != NONE))
+    further = with_id[host.inside_of(Kind.PROCESS, event=with_id) == NONE]
     _, first = np.unique(marks.launcher, return_index=True)
     counted = np.ones(len(host.row), dtype=bool)
     counted[further] = counted[np.delete(marks.executable, first)] = False
@@ -121,7 +146,7 @@ def _counted(host: "HostEvents", marks: _Marks, event: Rows) -> Mask:
 
 
 def _own_time(host: "HostEvents", marks: _Marks, event: Rows) -> Ints:
-    """Take off each op's time what ops and waits inside it took."""
+    """Return each op's time without the ops and waits inside it."""
     charged = marks.is_op | marks.waiting
     child = np.flatnonzero(charged)
     above = host.inside(charged, child)
@@ -129,7 +154,7 @@ def _own_time(host: "HostEvents", marks: _Marks, event: Rows) -> Ints:
     covered = np.minimum(host.end[child], host.end[above]) - host.start[child]
     taken = np.zeros(len(host.row), dtype=np.int64)
     np.add.at(taken, above, covered)
-    # A compiled function hands its ops to a pool of threads and waits for all of them.
+    # A compiled function runs its ops on a pool of threads and waits for all of them.
     pooled = _Union(host, host.of(Kind.THUNK))
     rows = marks.executable
     taken[rows] = pooled.until(host.end[rows]) - pooled.until(host.start[rows])
@@ -138,7 +163,7 @@ def _own_time(host: "HostEvents", marks: _Marks, event: Rows) -> Ints:
 
 
 class _Union:
-    """The time that the marked events cover together, on all threads."""
+    """The time that the marked events cover together, across all threads."""
 
     def __init__(self, host: "HostEvents", marked: Mask) -> None:
         order = np.argsort(host.start[marked], kind="stable")
@@ -149,7 +174,7 @@ class _Union:
         self._before = np.append(0, np.cumsum(self._end - self._start))
 
     def until(self, time: Ints) -> Ints:
-        """Give how much is covered before each moment."""
+        """Return how much time is covered before each moment."""
         place = np.searchsorted(self._start, time, side="right")
         if not len(self._start):
             return np.zeros(len(time), dtype=np.int64)
@@ -158,10 +183,10 @@ class _Union:
 
 
 def _identify(
-    host: "HostEvents", event: Rows, marks: _Marks, function: Rows
+    host: "HostEvents", event: Rows, marks: _Marks, group: Rows
 ) -> tuple[Rows, npt.NDArray[np.int32]]:
-    """Give group and name of each op: both rows of `strings`, groups also those of `callers`."""
-    name, group = host.space.name[host.row[event]], function.copy()
+    """Return the group and name of each op as rows of `strings`; `callers` has further groups."""
+    name, group = host.space.name[host.row[event]], group.copy()
     eager, executable = (np.searchsorted(event, rows) for rows in (marks.eager, marks.executable))
     name[eager] = host.text("eager_op")[marks.dispatch]
     group[eager] = callers.NOWHERE
@@ -177,7 +202,7 @@ def _identify(
 
 def _distinct(
     host: "HostEvents", group: Rows, name: npt.NDArray[np.int32]
-) -> tuple[Rows, list[tuple[str, str, str]]]:
+) -> tuple[Rows, list[Executed]]:
     """Number the distinct (group, name) pairs and spell them out."""
     groups, names, node = distinct_pairs(group, name, len(host.space.strings))
     strings = host.space.strings
@@ -197,30 +222,30 @@ def _function_of(strings: list[bytes], group: int) -> str:
     return _GROUPS.get(group) or _numbered(group) or _decode(strings[max(group, 0)])
 
 
-def _spell(in_function: bool, function: str, name: bytes) -> tuple[str, str, str]:
-    """Give function, node and op type; what XLA runs has a name that begins with its function."""
+def _spell(in_function: bool, function: str, name: bytes) -> Executed:
+    """Spell out a node; the name of what XLA runs begins with `/`, to be put under its function."""
     node, op_type = map(_decode, split(name))
     if node:
-        return function, node, op_type
+        return Executed(function, node, op_type)
     whole = _decode(name)
     if whole.startswith(ITERATOR):
         stages = whole.partition("#")[0].split("::")
-        return function, "/".join(stages), f"{ITERATOR}{stages[-1]}"
+        return Executed(function, "/".join(stages), f"{ITERATOR}{stages[-1]}")
     if in_function:
-        return function_of_module(function), f"/{whole}", hlo_type(whole)
+        return Executed(function_of_module(function), f"/{whole}", hlo_type(whole))
     compiled, _, again = whole.partition(":")
     if again:
-        return function_of_module(compiled), "/", XLA_CLUSTER
-    return function, whole, whole
+        return Executed(function_of_module(compiled), "/", XLA_CLUSTER)
+    return Executed(function, whole, whole)
 
 
 def hlo_type(op: str) -> str:
-    """Give the op type of an HLO op: its name without the trailing number."""
+    """Return the op type of an HLO op: its name without the trailing number."""
     return _HLO_NUMBER.sub("", op)
 
 
 def _numbered(group: int) -> str:
-    """Name a session's graph or a function of an input pipeline; an empty text for others."""
+    """Name a session's graph or an input pipeline's function; return an empty text for others."""
     graph = callers.number_below(group, callers.SESSION)
     if graph is not None:
         return session_group(graph)

@@ -1,20 +1,28 @@
-"""How large the outputs of a run are of which no allocation tells.
+"""The size of a run's outputs where no allocation shows it.
 
-Such an op forwards a buffer, or its allocation was too small to be recorded. Then the shapes of its
-inputs and its attributes tell.
+Such an op forwards a buffer, or its allocation was too small to be recorded. Its size then follows
+from the shapes of its inputs and from its attributes.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from math import nan, prod
 
-from nbprof.ingest.trace.dtypes import SIZES
 from nbprof.ingest.trace.flops import Dims, broadcast
 from nbprof.op_types import replaced_type
 
 Typed = tuple[int, Dims]
-"""The size of an element, and the dimensions."""
+"""The size of an element in bytes, and the dimensions."""
 Inputs = Sequence[Typed | None]
+
+ITEM_SIZES = {
+    **dict.fromkeys(("float", "int32", "uint32", "qint32"), 4),
+    **dict.fromkeys(("double", "int64", "uint64", "complex64"), 8),
+    **dict.fromkeys(("half", "bfloat16", "int16", "uint16", "qint16", "quint16"), 2),
+    **dict.fromkeys(("int8", "uint8", "bool", "qint8", "quint8"), 1),
+    **{"complex128": 16, "string": 24},
+}
+"""Bytes per element, by the type names that the shapes in traces use."""
 
 _INPUT = re.compile(rb"(\w+)\[([\d,]*)\]")
 _NO_OUTPUT = re.compile(
@@ -23,7 +31,7 @@ _NO_OUTPUT = re.compile(
 )
 _SEVERAL_OUTPUTS = re.compile(r"_FusedConv2DBackpropFilter|_FusedBatchNormEx")
 _SIZES_FIRST = ("Conv2DBackpropInput",)
-"""Ops whose first input is none of their kind: it says how large the output is."""
+"""Ops whose first input is not a tensor of their kind but states the output's shape."""
 _PASSES_ON = re.compile(
     r"Identity|Snapshot|Reshape|Squeeze|ExpandDims|Bitcast|StopGradient|PreventGradient|CheckNumerics"
     r"|EnsureShape|Switch|Merge|Enter|Exit|NextIteration|LoopCond|(Placeholder)?WithDefault|DeepCopy"
@@ -45,7 +53,7 @@ def parse_typed(text: bytes) -> tuple[Typed | None, ...]:
 
 def _typed(text: bytes) -> Typed | None:
     found = _INPUT.fullmatch(text)
-    size = SIZES.get(found[1].decode()) if found else None
+    size = ITEM_SIZES.get(found[1].decode()) if found else None
     if found is None or size is None:
         return None
     return size, tuple(map(int, filter(None, found[2].split(b","))))
@@ -54,21 +62,21 @@ def _typed(text: bytes) -> Typed | None:
 def output_bytes(
     op_type: str, inputs: Inputs, shape_of: Callable[[Sequence[Dims | None]], Dims | None]
 ) -> float:
-    """Give the bytes of the outputs of a run, NaN where that cannot be told.
+    """Return the bytes of a run's outputs, NaN if unknown.
 
-    `shape_of` gives the shape of the only output on such inputs, where that is known.
+    `shape_of` returns the shape of the only output for such inputs, None if unknown.
     """
     op_type = replaced_type(op_type)
     if _NO_OUTPUT.fullmatch(op_type):
         return 0.0
     if not inputs or inputs[0] is None or _SEVERAL_OUTPUTS.fullmatch(op_type):
         return nan
-    shape = shape_of([given and given[1] for given in inputs])
+    shape = shape_of([typed and typed[1] for typed in inputs])
     if shape is not None:
         typed = inputs[1 if op_type in _SIZES_FIRST else 0]
         return float(typed[0] * prod(shape)) if typed else nan
     rule = next((rule for ops, rule in _RULES if ops.fullmatch(op_type)), None)
-    return rule([given for given in inputs if given is not None]) if rule else nan
+    return rule([typed for typed in inputs if typed is not None]) if rule else nan
 
 
 def _first(inputs: Sequence[Typed]) -> float:

@@ -1,4 +1,4 @@
-"""Python stacks: where in the user's code a node was made or an eager op was run, and for what."""
+"""Python stacks: where in the user's code a node was made or an eager op ran, and what for."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nbprof.capture.capture import LOSS, METRICS, OPTIMIZER, Frame, Stack
-from nbprof.ingest.trace.content_cache import Remembered
+from nbprof.ingest.trace.content_cache import ContentCache
 
 RUNNERS = (f"{Path(__file__).parents[2]}{sep}", f"{sep}IPython{sep}core{sep}")
-"""Parts of the paths of files that run the user's code: a stack begins after them."""
+"""Path fragments of the files that run the user's code; a stack begins below them."""
 
 FRAMEWORKS = re.compile(
     r"""[/\\](?:site|dist)-packages[/\\](?:tensorflow|keras|tf_keras|numpy)[/\\]
@@ -21,7 +21,7 @@ FRAMEWORKS = re.compile(
     | ^<frozen\ """,
     re.VERBOSE,
 )
-"""The paths of files whose frames are not the user's."""
+"""Matches paths of files whose frames are not the user's."""
 
 _LAYER_CALL = ("keras/src/layers/layer.py", "__call__")
 _PARTS = (
@@ -34,36 +34,36 @@ _TAPE = re.compile(r"/tensorflow/python/(eager/backprop|ops/gradients_util)\.py"
 
 @dataclass(frozen=True, eq=False)
 class NodeStack:
-    """The stack that made a node, or several, frameworks included, and what it tells of them."""
+    """The stack that made one or more nodes, framework frames included."""
 
     frames: Stack
 
     @cached_property
     def of_user(self) -> Stack:
-        """The frames below what runs cells."""
+        """The frames below those that run cells."""
         return below_runners(self.frames)
 
     @cached_property
     def layer_calls(self) -> int:
-        """How many calls of Keras layers are in it."""
+        """Number of calls of Keras layers on the stack."""
         file, function = _LAYER_CALL
         return sum(1 for path, _, name in self.frames if name == function and path.endswith(file))
 
     @cached_property
     def part(self) -> str:
-        """What part of the work it is for, an empty text where it does not say."""
+        """The part of the work it is for, empty if none of the known ones."""
         first = min((_rank(path) for path, _, _ in self.frames), default=len(_PARTS))
         return _PARTS[first][0] if first < len(_PARTS) else ""
 
     @cached_property
     def in_tape(self) -> bool:
-        """Whether a gradient was being made."""
+        """Whether a gradient was being built."""
         return any(_is_tape(path) for path, _, _ in self.frames)
 
 
 @cache
 def _rank(path: str) -> int:
-    """Tell of which of the parts a file is: the first comes before the others."""
+    """Return which of _PARTS a file belongs to; the first match wins."""
     found = (place for place, (_, pattern) in enumerate(_PARTS) if pattern.search(path))
     return next(found, len(_PARTS))
 
@@ -73,13 +73,13 @@ def _is_tape(path: str) -> bool:
     return _TAPE.search(path) is not None
 
 
-_remembered = Remembered[dict[str, NodeStack]]()
+_cache = ContentCache[dict[str, NodeStack]]()
 
 
 def read_stacks(info: Any) -> dict[str, NodeStack]:
-    """Read a GraphDebugInfo: the stack of each node of a function, by the node's name."""
-    # TensorFlow puts what it says into another order each time.
-    return _remembered.of(info.SerializeToString(deterministic=True), lambda: _read_stacks(info))
+    """Read a GraphDebugInfo: return the stack of each node of a function by the node's name."""
+    # Deterministic, because TensorFlow orders the same content differently each time.
+    return _cache.get(info.SerializeToString(deterministic=True), lambda: _read_stacks(info))
 
 
 def _read_stacks(info: Any) -> dict[str, NodeStack]:
@@ -105,7 +105,7 @@ def _at(files: list[str], number: int) -> str:
 
 
 def below_runners(stack: Iterable[Frame]) -> Stack:
-    """Keep the frames below what runs cells."""
+    """Return the frames below those that run cells."""
     kept: list[Frame] = []
     for frame in stack:
         if _is_runner(frame[0]):
@@ -116,7 +116,7 @@ def below_runners(stack: Iterable[Frame]) -> Stack:
 
 
 def in_cells(stack: Stack, cells: Mapping[str, str]) -> Stack:
-    """Give the frames in cells the cell's name for a file."""
+    """Replace the files of cells by the names of the cells."""
     return tuple((cells.get(file, file), line, function) for file, line, function in stack)
 
 
@@ -127,5 +127,5 @@ def _is_runner(file: str) -> bool:
 
 @cache
 def is_framework(file: str) -> bool:
-    """Tell whether a file is of a library that works for the user's code."""
+    """Return whether a file belongs to a framework or to Python's own library."""
     return FRAMEWORKS.search(file) is not None

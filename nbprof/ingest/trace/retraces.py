@@ -1,6 +1,5 @@
-"""Traces of tf.functions: which call made TensorFlow build a graph anew, how long, and why."""
+"""Traces of tf.functions: which calls built a graph, how long that took, and why again."""
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import pandas as pd
 from nbprof.arrays import NONE, Rows
 from nbprof.distinct_values import distinct
 from nbprof.ingest.trace.event_kinds import Kind
-from nbprof.ingest.trace.node_names import short_name
+from nbprof.ingest.trace.function_names import short_name, trace_number
 from nbprof.lazy_tables import empty
 from nbprof.units import format_seconds
 
@@ -20,38 +19,40 @@ if TYPE_CHECKING:
 
 Signatures = Mapping[str, Mapping[str, str]]
 
-_NUMBER = re.compile(r".*_(\d+)")
 MOST_NOTES = 3
-NO_TRACES = empty(
+"""Number of retraced functions to note."""
+COLUMNS = {
     **{"function": "object", "count": "int64", "step": "int64"},
     **{"start_micros": "float64", "micros": "float64", "changed": "object"},
-)
+}
+NO_TRACES = empty(**COLUMNS)
 
 
 def find_traces(
     host: "HostEvents", steps: "Steps", signatures: Signatures, origin_ns: int
 ) -> tuple[Any, tuple[str, ...]]:
-    """Make the table of the calls that built a graph, and say which did so again."""
+    """Return the table of the calls that built a graph, and notes on those that did so again."""
     call = _traced_calls(host)
     if not len(call):
         return NO_TRACES, ()
-    table = _trace_table(host, steps, call, signatures, origin_ns)
+    table = _trace_table(host, call, signatures).assign(
+        step=steps.step_of_event[call].astype(np.int64),
+        start_micros=host.start[call] / 1e6 + origin_ns / 1e3,
+    )[list(COLUMNS)]
     return table, _notes(table)
 
 
 def _traced_calls(host: "HostEvents") -> Rows:
     call = np.flatnonzero(host.of(Kind.CALL))
     strings = host.space.strings
-    told, which = distinct(host.text("tf_function_call")[call], len(strings))
-    traced = np.array([strings[text].startswith(b"traced") for text in told.tolist()], dtype=bool)
+    texts, which = distinct(host.text("tf_function_call")[call], len(strings))
+    traced = np.array([strings[text].startswith(b"traced") for text in texts.tolist()], dtype=bool)
     found: Rows = call[traced[which]]
     return found[np.argsort(host.start[found], kind="stable")]
 
 
-def _trace_table(
-    host: "HostEvents", steps: "Steps", call: Rows, signatures: Signatures, origin_ns: int
-) -> pd.DataFrame:
-    """List the calls that built a graph, in order of time."""
+def _trace_table(host: "HostEvents", call: Rows, signatures: Signatures) -> pd.DataFrame:
+    """List what the calls traced."""
     strings = host.space.strings
     count = host.number("tracing_count", 1)[call]
     made = _functions_of(host, call)
@@ -60,8 +61,6 @@ def _trace_table(
         {
             "function": [strings[text].decode("utf-8", "replace") for text in name],
             "count": count,
-            "step": steps.step_of_event[call].astype(np.int64),
-            "start_micros": host.start[call] / 1e6 + origin_ns / 1e3,
             "micros": _building(host, call) / 1e6,
             "changed": [
                 _what_changed(signatures, function) if number > 1 else ""
@@ -72,7 +71,7 @@ def _trace_table(
 
 
 def _building(host: "HostEvents", call: Rows) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Add up the time that each of these calls spent on its own graph, those inside included."""
+    """Return the time that each call spent building its graph, nested graphs included."""
     building = np.flatnonzero(host.of(Kind.BUILDING))
     own_call = host.inside_of(Kind.CALL, event=building)
     building, own_call = building[own_call != NONE], own_call[own_call != NONE]
@@ -82,7 +81,7 @@ def _building(host: "HostEvents", call: Rows) -> "np.ndarray[tuple[int], np.dtyp
 
 
 def _functions_of(host: "HostEvents", call: Rows) -> list[str]:
-    """Name the function that each call ran in the end, an empty text where it ran none itself."""
+    """Return the function that each call ran in the end, an empty text if it ran none itself."""
     ran = np.flatnonzero(host.of(Kind.EAGER) & (host.number("is_func", 0) == 1))
     own_call = host.inside_of(Kind.CALL, event=ran)
     names = dict(zip(own_call.tolist(), host.text("eager_op")[ran].tolist(), strict=True))
@@ -91,12 +90,12 @@ def _functions_of(host: "HostEvents", call: Rows) -> list[str]:
 
 
 def _what_changed(signatures: Signatures, function: str) -> str:
-    """Compare a trace with the one of the same function before it."""
+    """Describe how a trace's signature differs from the previous trace of the same function."""
     new = signatures.get(function)
     earlier = [
-        (_number(name), name)
+        (trace_number(name), name)
         for name in signatures
-        if short_name(name) == short_name(function) and _number(name) < _number(function)
+        if short_name(name) == short_name(function) and trace_number(name) < trace_number(function)
     ]
     if new is None or not earlier:
         return ""
@@ -109,16 +108,11 @@ def _what_changed(signatures: Signatures, function: str) -> str:
     return "; ".join(changes)
 
 
-def _number(function: str) -> int:
-    found = _NUMBER.fullmatch(function)
-    return int(found[1]) if found else 0
-
-
 def _notes(traces: pd.DataFrame) -> tuple[str, ...]:
-    """Say which functions were traced again, the longest first.
+    """Note the functions that were traced again, the longest first.
 
-    A second trace for no new arguments is no news: TensorFlow traces a function that makes
-    variables twice, and every first fit of a Keras model does.
+    A single second trace for the same arguments is normal: TensorFlow traces a function that
+    creates variables twice, as in every first fit of a Keras model.
     """
     again = traces[traces["count"] > 1]
     notes = []

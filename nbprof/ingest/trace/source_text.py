@@ -1,4 +1,4 @@
-"""The frames of Python stacks and their text, looked up after the cell: later the files change."""
+"""The source lines of Python stacks, looked up right after the cell, before files change."""
 
 import linecache
 import re
@@ -14,14 +14,16 @@ FRAMES = {
     **{"stack": np.int64, "file": object, "line": np.int64},
     **{"function": object, "source": object, "framework": bool},
 }
+"""Columns of the table of frames."""
 CELLS = {"file": object, "line": np.int64, "text": object}
-"""The columns of those tables."""
+"""Columns of the table of cells."""
 
-TYPED = re.compile(r"^# (?=%%(tfprof|memit|mprun|memobj)\b)")
+MAGIC_AS_COMMENT = re.compile(r"^# (?=%%(tfprof|memit|mprun|memobj)\b)")
+"""How the line of a magic is compiled: as a comment."""
 
 
 def line_texts(stacks: list[Stack], cells: Mapping[str, str]) -> dict[Frame, str]:
-    """Look up the lines of all frames that are not a framework's, where they can be had."""
+    """Look up the lines of all frames outside frameworks; a line not found is an empty text."""
     files = {name: file for file, name in cells.items()}
     return {
         (file, line, function): linecache.getline(files.get(file, file), line).strip()
@@ -31,15 +33,17 @@ def line_texts(stacks: list[Stack], cells: Mapping[str, str]) -> dict[Frame, str
 
 
 def cell_texts(stacks: Iterable[Stack], cells: Mapping[str, str]) -> dict[str, list[str]]:
-    """Look up all lines of the cells that a frame is in."""
+    """Look up all lines of the cells that occur in a stack."""
     used = {file for file, _, _ in set[Frame]().union(*stacks)}
     return {name: linecache.getlines(file) for file, name in cells.items() if name in used}
 
 
-def frame_table(stacks: list[Stack], texts: Mapping[Frame, str], more: list[Stack]) -> pd.DataFrame:
-    """List the frames of all stacks with the text of their lines; `more` are stacks without."""
+def frame_table(
+    stacks: list[Stack], module_stacks: list[Stack], texts: Mapping[Frame, str]
+) -> pd.DataFrame:
+    """List the frames of all stacks; the text of lines is known for `stacks` only."""
     rows = []
-    for number, stack in enumerate((*stacks, *more)):
+    for number, stack in enumerate((*stacks, *module_stacks)):
         known = texts if number < len(stacks) else {}
         for file, line, function in stack:
             text = known.get((file, line, function), "")
@@ -49,9 +53,9 @@ def frame_table(stacks: list[Stack], texts: Mapping[Frame, str], more: list[Stac
 
 
 def cell_table(texts: Mapping[str, list[str]]) -> pd.DataFrame:
-    """List the lines of cells; that of a magic, compiled as a comment, is as it was typed."""
+    """List the lines of cells; the line of a magic is shown as it was typed."""
     rows = [
-        (name, number, (TYPED.sub("", text) if number == 1 else text).rstrip("\n"))
+        (name, number, (MAGIC_AS_COMMENT.sub("", text) if number == 1 else text).rstrip("\n"))
         for name, lines in texts.items()
         for number, text in enumerate(lines, start=1)
     ]

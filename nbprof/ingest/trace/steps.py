@@ -1,4 +1,4 @@
-"""Steps: outermost calls of functions, session runs and Trace blocks, and what belongs to them."""
+"""Steps: outermost function calls, session runs and Trace blocks, and the events inside them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps of a trace in order of their start; times in ps."""
+    """The steps of a trace, in order of their start; times in ps."""
 
     event: Rows
-    """The host event that is the step."""
+    """The host event of each step, NONE for a step that only accelerators mark."""
     start: Ints
     end: Ints
     step_of_event: npt.NDArray[np.int32]
-    """For each host event, the step it runs inside by nesting, or NONE."""
+    """The step that each host event is nested in, or NONE."""
     names: tuple[str, ...] = ()
-    """Of steps that only accelerators mark, which have no host event."""
+    """Names of the steps that only accelerators mark."""
 
     def at(self, time: Ints) -> Rows:
-        """Give the step that each moment belongs to: the running one, the next, or the last."""
+        """Return the step of each moment: the running one, else the next or the last."""
         if not len(self.event):
             return np.zeros(len(time), dtype=np.intp)
         ended = np.searchsorted(np.maximum.accumulate(self.end), time, side="right")
@@ -35,7 +35,7 @@ class Steps:
 
 
 def find_steps(host: "HostEvents") -> Steps:
-    """Find the outermost steps: not calls made by an op, nor while a graph is being built."""
+    """Find the outermost steps, without calls that an op makes or that happen while tracing."""
     candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK) | _failed_calls(host)
     event = np.flatnonzero(candidate)
     outer = host.inside(candidate | host.of(Kind.PROCESS), event) == NONE
@@ -45,7 +45,7 @@ def find_steps(host: "HostEvents") -> Steps:
 
     is_step = np.zeros(len(host.row), dtype=bool)
     is_step[event] = True
-    number = np.full(len(host.row) + 1, NONE, dtype=np.int32)  # the last entry is NONE's own
+    number = np.full(len(host.row) + 1, NONE, dtype=np.int32)  # the last entry is for NONE
     number[event] = np.arange(len(event))
     step_of_event = number[host.inside(is_step)]
     step_of_event[event] = number[event]
@@ -53,7 +53,7 @@ def find_steps(host: "HostEvents") -> Steps:
 
 
 def _failed_calls(host: "HostEvents") -> npt.NDArray[np.bool_]:
-    """Mark the functions that ran without a call around them: TensorFlow drops one that raises."""
+    """Mark functions that ran without a call around them: TensorFlow drops a call that raises."""
     called = np.flatnonzero(host.of(Kind.EAGER) & (host.number("is_func", 0) == 1))
     alone = np.zeros(len(host.row), dtype=bool)
     alone[called[host.inside_of(Kind.CALL, event=called) == NONE]] = True

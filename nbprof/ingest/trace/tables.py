@@ -1,71 +1,164 @@
-"""The tables of a Profile, made from what was found in a trace; times become ns since the cell."""
+"""The last stage: the tables of a Profile. Times become ns or µs since the start of the cell."""
 
-from collections.abc import Callable
+import time
+from functools import cache, partial
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nbprof.arrays import NONE, Rows
-from nbprof.capture.capture import Model, Variable
+from nbprof._profile import Profile, Recording
+from nbprof.arrays import NONE, Floats, Ints, Rows
+from nbprof.distinct_values import distinct
+from nbprof.ingest.trace import source_text, walltime
 from nbprof.ingest.trace.allocations import (
     CPU_ALLOCATOR,
-    MEMORY,
+    MEMORY_METRICS,
     ONEDNN_ALLOCATOR,
     Allocations,
-    per_run,
+    memory_of_runs,
 )
 from nbprof.ingest.trace.devices import CPU
-from nbprof.ingest.trace.dtypes import NAMES
 from nbprof.ingest.trace.event_kinds import Kind
-from nbprof.ingest.trace.flops import Dims
+from nbprof.ingest.trace.function_names import distinguish, short_name
 from nbprof.ingest.trace.host_events import NEVER, HostEvents
-from nbprof.ingest.trace.layers import Placed
-from nbprof.ingest.trace.node_names import Functions, Resolved, short_name, tell_apart
-from nbprof.ingest.trace.op_runs import Runs
-from nbprof.ingest.trace.run_shapes import Shaped
-from nbprof.ingest.trace.steps import Steps
-from nbprof.ingest.xspace.xspace import XSpace
+from nbprof.ingest.trace.node_attributes import data_format
+from nbprof.ingest.trace.retraces import find_traces
+from nbprof.ingest.trace.run_shapes import RunShapes, ShapeSources, find_shapes
+from nbprof.lazy_tables import lazily
 
-Ints = npt.NDArray[np.integer]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nbprof.capture.capture import Variable
+    from nbprof.ingest.trace.flops import Dims
+    from nbprof.ingest.trace.function_defs import Functions
+    from nbprof.ingest.trace.node_names import Resolved
+    from nbprof.ingest.trace.op_runs import Runs
+    from nbprof.ingest.trace.stages import Attribution, Program, RecordedTrace, Work
+    from nbprof.ingest.trace.steps import Steps
+
+Tables = dict[str, Any]
+"""Tables by the name that a Profile gives them, or functions that make them when asked for."""
 
 TRAINABLE = "_trainable_variables"
-"""tfprof's type of the variables that a model learns."""
+"""tfprof's type for the variables that a model learns."""
+
+DTYPES = {
+    **{1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string"},
+    **{8: "complex64", 9: "int64", 10: "bool", 11: "qint8", 12: "quint8", 13: "qint32"},
+    **{14: "bfloat16", 15: "qint16", 16: "quint16", 17: "uint16", 18: "complex128"},
+    **{19: "float16", 20: "resource", 21: "variant", 22: "uint32", 23: "uint64"},
+    **{24: "float8_e5m2", 25: "float8_e4m3fn", 29: "int4", 30: "uint4"},
+}
+"""Element types by their numbers in traces, `DataType` in TensorFlow's types.proto."""
 
 
-def node_table(
-    runs: Runs,
-    resolved: list[Resolved],
-    devices: list[str],
-    formats: list[str],
-    model: Model,
-    placed: Placed,
-) -> pd.DataFrame:
-    """Name the nodes as the functions that define them do; variables stand behind them."""
-    names = tell_apart([(node.owner, node.node) for node in resolved])
-    counted = sorted(placed.of_variable)
-    variables = [model.variables[number] for number in counted]
-    nothing, no_text = np.zeros(len(names)), [""] * len(variables)
-    rows = [placed.of_variable[number] for number in counted]
-    trainable = [False] * len(names) + [one.trainable for one in variables]
+def tabulate(
+    trace: "RecordedTrace", work: "Work", program: "Program", attribution: "Attribution"
+) -> Profile:
+    """Make the Profile; tables that few views need are made when first asked for."""
+    capture = trace.capture
+    traces, retraces = find_traces(
+        trace.host, work.steps, program.model.signatures, trace.origin_ns
+    )
+    tables = {
+        **_node_tables(work.runs, program, attribution),
+        **_run_tables(trace, work, program, attribution),
+        **_source_tables(trace, attribution),
+        "traces": traces,
+        "spent": walltime.spent(trace, work.runs),
+        "steps": step_table(trace, work.steps),
+    }
+    cost_ns = capture.cost_ns
+    if trace.reading_since_ns is not None:
+        cost_ns += time.perf_counter_ns() - trace.reading_since_ns
+    recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)
+    return Profile(**tables, recording=recording, notes=capture.notes + work.notes + retraces)
+
+
+def _node_tables(runs: "Runs", program: "Program", attribution: "Attribution") -> Tables:
+    return {
+        "nodes": node_table(runs, program, attribution),
+        "layers": partial(layer_table, attribution.placed.rows),
+        "inputs": partial(input_table, program.nodes, program.functions),
+    }
+
+
+def _run_tables(
+    trace: "RecordedTrace", work: "Work", program: "Program", attribution: "Attribution"
+) -> Tables:
+    space, runs, origin_ns = trace.host.space, work.runs, trace.origin_ns
+    lines, thread = distinct(runs.line, len(space.line_name))
+    events = event_table(work, attribution, thread, origin_ns)
+    shapes = cache(partial(find_shapes, _shape_sources(trace, work, program, attribution)))
+    return {
+        "events": lazily(lambda: with_shapes(events, shapes()), part=events),
+        "shapes": lambda: shape_table(shapes().distinct),
+        "allocations": partial(
+            allocation_table, space.strings, runs.node, work.allocations, origin_ns
+        ),
+        "threads": thread_table(trace, lines),
+    }
+
+
+def _shape_sources(
+    trace: "RecordedTrace", work: "Work", program: "Program", attribution: "Attribution"
+) -> ShapeSources:
+    shape = trace.host.text("shape")
+    return ShapeSources(
+        strings=trace.host.space.strings,
+        runs=work.runs,
+        in_trace=np.append(shape, shape.dtype.type(0))[work.runs.event],  # the last is for NONE
+        calls=attribution.calls,
+        nodes=program.nodes,
+        functions=program.functions,
+        read_bytes=program.variables.read_bytes(program.nodes),
+        allocations=work.allocations,
+        stated_float_ops=work.stated_float_ops,
+    )
+
+
+def _source_tables(trace: "RecordedTrace", attribution: "Attribution") -> Tables:
+    sources, cells = attribution.sources, trace.capture.cells
+    texts = source_text.line_texts(sources.stacks, cells)
+    in_cells = source_text.cell_texts((*sources.stacks, *sources.module_stacks), cells)
+    return {
+        "frames": partial(source_text.frame_table, sources.stacks, sources.module_stacks, texts),
+        "cells": partial(source_text.cell_table, in_cells),
+    }
+
+
+def node_table(runs: "Runs", program: "Program", attribution: "Attribution") -> pd.DataFrame:
+    """List the nodes by the names that their functions give them, then the variables."""
+    names = distinguish([(place.owner, place.node) for place in program.nodes])
+    formats = [
+        data_format(program.functions.node(place.function, place.main).attributes)
+        for place in program.nodes
+    ]
+    rows = attribution.placed.of_variable
+    variables = [program.model.variables[number] for number in sorted(rows)]
+    no_number, no_text = np.zeros(len(names)), [""] * len(variables)
+    types = [(TRAINABLE,) if variable.trainable else () for variable in variables]
     return pd.DataFrame(
         {
             "name": _objects([*names, *(variable.name for variable in variables)]),
             "op_type": _objects(
-                [op_type for _, _, op_type in runs.nodes]
-                + [variable.op_type for variable in variables]
+                [node.op_type for node in runs.nodes] + [variable.op_type for variable in variables]
             ),
-            "device": _objects(devices + no_text),
+            "device": _objects(attribution.devices + no_text),
             "data_format": _objects(formats + no_text),
             "shape": _objects(
                 [""] * len(names) + [_spell(variable.dims) for variable in variables]
             ),
-            "params": np.append(nothing, [_elements(variable) for variable in variables]),
-            "trainable": np.array(trainable, dtype=bool),
-            "types": _objects([(TRAINABLE,) if one else () for one in trainable]),
-            "layer": np.append(nothing + NONE, rows).astype(np.int32),
+            "params": np.append(no_number, [_elements(variable) for variable in variables]),
+            "trainable": np.array([False] * len(names) + list(map(bool, types)), dtype=bool),
+            "types": _objects([()] * len(names) + types),
+            "layer": np.append(no_number + NONE, [rows[number] for number in sorted(rows)]).astype(
+                np.int32
+            ),
         },
         copy=False,
     )
@@ -75,7 +168,7 @@ def _objects(values: list[Any]) -> "pd.Series[Any]":
     return pd.Series(values, dtype=object)
 
 
-def _elements(variable: Variable) -> float:
+def _elements(variable: "Variable") -> float:
     return np.nan if variable.dims is None else float(prod(variable.dims))
 
 
@@ -84,26 +177,62 @@ def layer_table(rows: list[tuple[str, str, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["name", "kind", "parent"])
 
 
-def shape_table(distinct: list[tuple[Dims | None, ...]]) -> pd.DataFrame:
+def input_table(nodes: list["Resolved"], functions: "Functions") -> pd.DataFrame:
+    """List the nodes that produce each node's inputs, if both ran in the same function."""
+    ran = {(place.owner, place.function, place.origin): row for row, place in enumerate(nodes)}
+    found = [
+        (row, position, producer)
+        for row, place in enumerate(nodes)
+        for position, producer in enumerate(_producers(row, place, ran, functions))
+    ]
+    table = pd.DataFrame(found, columns=["node", "position", "source"]).astype(np.int64)
+    return table.assign(shape="unknown")
+
+
+def _producers(
+    row: int,
+    place: "Resolved",
+    ran: dict[tuple[str, str, str], int],
+    functions: "Functions",
+) -> list[int]:
+    """Return the nodes that produce a node's inputs, looking through those that did not run.
+
+    Such a node was fused into another one or folded away.
+    """
+    producers: dict[int, None] = {}
+    seen = {place.origin}
+    waiting = list(reversed(functions.node(place.function, place.origin).inputs))
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        producer = ran.get((place.owner, place.function, name))
+        if producer is None:
+            waiting.extend(reversed(functions.node(place.function, name).inputs))
+        elif producer != row:
+            producers[producer] = None
+    return list(producers)
+
+
+def shape_table(distinct: "list[tuple[Dims | None, ...]]") -> pd.DataFrame:
     """Spell the distinct lists of shapes as tfprof does: `384x640`, or `unknown`."""
     return pd.DataFrame({"shapes": [tuple(map(_spell, dims)) for dims in distinct]}, dtype=object)
 
 
-def _spell(dims: Dims | None) -> str:
+def _spell(dims: "Dims | None") -> str:
     if dims is None:
         return "unknown"
     return "x".join(map(str, dims)) or "scalar"
 
 
 def event_table(
-    runs: Runs,
-    thread: Rows,
-    stack: Rows,
-    memory: dict[str, npt.NDArray[np.float64]],
-    placed: Placed,
-    origin_ns: int,
+    work: "Work", attribution: "Attribution", thread: Rows, origin_ns: int
 ) -> pd.DataFrame:
-    """List the op runs, yet without their shapes."""
+    """List the op runs without the columns that depend on their shapes."""
+    runs, placed = work.runs, attribution.placed
+    on_cpu = np.array([device == CPU for device in attribution.devices], dtype=bool)[runs.node]
+    memory: dict[str, Floats] = memory_of_runs(work.allocations, runs, on_cpu)
     return pd.DataFrame(
         {
             "node": runs.node.astype(np.int32),
@@ -114,7 +243,7 @@ def event_table(
             "self_ns": runs.own // 1000,
             "is_run": runs.is_run,
             "accelerator": runs.accelerator,
-            "stack": stack.astype(np.int32),
+            "stack": attribution.sources.stack.astype(np.int32),
             "layer": placed.row.astype(np.int32),
             "backward": placed.backward,
             **memory,
@@ -123,83 +252,70 @@ def event_table(
     )
 
 
-def memory_of_runs(
-    runs: Runs, allocations: Allocations | None, devices: list[str]
-) -> dict[str, npt.NDArray[np.float64]]:
-    """Give what each run asked for, held and left behind, NaN where that was not recorded.
-
-    Where only large allocations are, a run on the CPU without any may have made small ones.
-    """
-    if allocations is None:
-        return dict.fromkeys(MEMORY, np.full(len(runs.node), np.nan))
-    memory = {name: sums.astype(float) for name, sums in per_run(allocations, runs).items()}
-    if allocations.only_large:
-        on_cpu = np.array([device == CPU for device in devices], dtype=bool)[runs.node]
-        silent = np.flatnonzero(on_cpu & (memory["bytes"] == 0))
-        for sums in memory.values():
-            sums[silent] = np.nan
-    return memory
-
-
-def with_shapes(events: pd.DataFrame, shaped: Shaped) -> pd.DataFrame:
-    """Add what the shapes of the op runs tell, before their memory."""
-    columns = {name: events[name] for name in events.columns if name not in MEMORY}
+def with_shapes(events: pd.DataFrame, shapes: RunShapes) -> pd.DataFrame:
+    """Add the columns that depend on the shapes of the op runs, before those of memory."""
+    columns = {name: events[name] for name in events.columns if name not in MEMORY_METRICS}
     columns |= {
-        "input_shapes": pd.Series(shaped.inputs.astype(np.int32)),
-        "output_shapes": pd.Series(shaped.outputs.astype(np.int32)),
-        "float_ops": pd.Series(shaped.float_ops),
-        "output_bytes": pd.Series(shaped.output_bytes),
+        "input_shapes": pd.Series(shapes.inputs.astype(np.int32)),
+        "output_shapes": pd.Series(shapes.outputs.astype(np.int32)),
+        **{name: pd.Series(values) for name, values in shapes.metrics.items()},
     }
-    return pd.DataFrame(columns | {name: events[name] for name in MEMORY}, copy=False)
+    return pd.DataFrame(columns | {name: events[name] for name in MEMORY_METRICS}, copy=False)
 
 
 def allocation_table(
     strings: list[bytes], node: Rows, allocations: Allocations | None, origin_ns: int
 ) -> pd.DataFrame:
-    """List the allocations; `node` is that of each run."""
-    made = allocations or _none()
+    """List the allocations; `node` is the node of each run."""
+    listed = allocations or _no_allocations()
     texts = np.array([text.decode("utf-8", "replace") for text in strings], dtype=object)
     devices = np.where(texts == ONEDNN_ALLOCATOR.decode(), CPU_ALLOCATOR.decode(), texts)
-    end_ns = (made.end // 1000 + origin_ns).astype(float)
+    end_ns = (listed.end // 1000 + origin_ns).astype(float)
     return pd.DataFrame(
         {
-            "event": made.run,
-            "node": np.append(node, NONE)[made.run],
-            "device": devices[made.allocator],
-            "start_ns": made.start // 1000 + origin_ns,
-            "end_ns": np.where(made.end == NEVER, np.nan, end_ns),
-            "bytes": made.size,
-            "region": texts[made.region],
-            "shape": texts[made.shape],
-            "dtype": _dtype_names(made.dtype),
+            "event": listed.run,
+            "node": np.append(node, NONE)[listed.run],
+            "device": devices[listed.allocator],
+            "start_ns": listed.start // 1000 + origin_ns,
+            "end_ns": np.where(listed.end == NEVER, np.nan, end_ns),
+            "bytes": listed.size,
+            "region": texts[listed.region],
+            "shape": texts[listed.shape],
+            "dtype": _dtype_names(listed.dtype),
         }
     )
 
 
-def _dtype_names(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
+def _dtype_names(numbers: Ints) -> npt.NDArray[np.object_]:
     found, which = np.unique(numbers, return_inverse=True)
-    return np.array([*(NAMES.get(number, "") for number in found.tolist()), ""], object)[which]
+    return np.array([*(DTYPES.get(number, "") for number in found.tolist()), ""], object)[which]
 
 
-def _none() -> Allocations:
+def _no_allocations() -> Allocations:
     rows, numbers = np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.int64)
-    return Allocations(rows, numbers, numbers, numbers, rows, rows, rows, numbers)
+    columns: dict[str, Any] = {
+        **dict.fromkeys(("run", "allocator", "region", "shape"), rows),
+        **dict.fromkeys(("start", "end", "size", "dtype"), numbers),
+    }
+    return Allocations(**columns)
 
 
-def thread_table(space: XSpace, lines: Ints, line_of_cell: int) -> Callable[[], pd.DataFrame]:
-    """Name the threads and streams, and tell which of them ran the cell."""
+def thread_table(trace: "RecordedTrace", lines: Rows) -> "Callable[[], pd.DataFrame]":
+    """List the threads and streams, and mark the one that ran the cell."""
+    space = trace.host.space
     names = [space.line_name[line] for line in lines.tolist()]
     devices = [space.plane_names[space.line_plane[line]] for line in lines.tolist()]
-    table = {"name": _objects(names), "device": _objects(devices), "is_cell": lines == line_of_cell}
-    return lambda: pd.DataFrame(table)
+    is_cell = lines == trace.cell_line
+    table = {"name": _objects(names), "device": _objects(devices), "is_cell": is_cell}
+    return partial(pd.DataFrame, table)
 
 
-def step_table(
-    host: HostEvents, steps: Steps, origin_ns: int, what: str, wall_ns: int
-) -> pd.DataFrame:
+def step_table(trace: "RecordedTrace", steps: "Steps") -> pd.DataFrame:
     """List the steps; a cell without any is one step."""
+    host, capture, origin_ns = trace.host, trace.capture, trace.origin_ns
     if not len(steps.event):
-        whole = {"start_micros": 0.0, "micros": wall_ns / 1e3, "function": what, "traced": False}
+        micros = capture.wall_ns / 1e3
+        whole = {"start_micros": 0.0, "micros": micros, "function": capture.what, "traced": False}
         return pd.DataFrame([{"step": 0, **whole}])
     strings = host.space.strings
     called = np.append(host.text("tf_function_call"), 0)[steps.event]
@@ -215,42 +331,19 @@ def step_table(
     )
 
 
-def input_table(resolved: list[Resolved], functions: Functions) -> pd.DataFrame:
-    """List which nodes make the inputs of which, as far as both ran in one function.
-
-    A node that was fused into another, or folded away, is passed through.
-    """
-    ran = {(place.owner, place.function, place.origin): row for row, place in enumerate(resolved)}
-    found = []
-    for row, place in enumerate(resolved):
-        made_by: dict[int, None] = {}
-        seen = {place.origin}
-        waiting = list(reversed(functions.inputs(place.function, place.origin)))
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            source = ran.get((place.owner, place.function, name))
-            if source is None:
-                waiting.extend(reversed(functions.inputs(place.function, name)))
-            elif source != row:
-                made_by[source] = None
-        found += [(row, position, source) for position, source in enumerate(made_by)]
-    table = pd.DataFrame(found, columns=["node", "position", "source"]).astype(np.int64)
-    return table.assign(shape="unknown")
-
-
 def _step_names(host: HostEvents, event: Rows) -> list[str]:
     kinds, texts = host.kind[event].tolist(), host.space.name[host.row[event]].tolist()
     dispatched = host.text("eager_op")[event].tolist()
     strings = host.space.strings
-    return [_step_name(strings, *told) for told in zip(kinds, texts, dispatched, strict=True)]
+    return [
+        _step_name(kind, strings[text], strings[op])
+        for kind, text, op in zip(kinds, texts, dispatched, strict=True)
+    ]
 
 
-def _step_name(strings: list[bytes], kind: int, text: int, dispatched: int) -> str:
+def _step_name(kind: int, name: bytes, dispatched: bytes) -> str:
     if kind == Kind.SESSION_RUN:
         return "Session.run"
     if kind == Kind.EAGER:
-        return short_name(strings[dispatched].decode("utf-8", "replace"))
-    return strings[text].decode("utf-8", "replace")
+        return short_name(dispatched.decode("utf-8", "replace"))
+    return name.decode("utf-8", "replace")

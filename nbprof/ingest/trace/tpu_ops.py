@@ -1,12 +1,11 @@
-"""HLO ops on a TPU: the line `XLA Ops` of each core, every event a run.
+"""HLO ops on a TPU: every event on the line `XLA Ops` of a core is a run.
 
-Its other lines (modules, steps, name scopes, framework ops, source code) say the same time again by
-other names. What is the same at each run of an op, such as its name in the program and its float
-operations, stands in the metadata.
+The other lines (modules, steps, name scopes, framework ops, source code) show the same time by
+other names. What all runs of an op share, such as its name in the program and its float operations,
+is in the metadata.
 """
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +13,9 @@ import numpy as np
 from nbprof.arrays import NONE, Floats, Ints, Rows
 from nbprof.ingest.trace.device_steps import DeviceSteps, lines_named
 from nbprof.ingest.trace.nesting import Nesting, sort_order
-from nbprof.ingest.trace.op_runs import Runs, hlo_type
+from nbprof.ingest.trace.op_runs import Executed, Runs, hlo_type
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.steps import Steps
     from nbprof.ingest.xspace.metadata_stats import Name, Stats
     from nbprof.ingest.xspace.xspace import XSpace
 
@@ -29,70 +27,84 @@ _PROGRAM = re.compile(r"\(\d+\)$")
 
 
 def has_tpu(space: "XSpace") -> bool:
-    """Tell whether a TPU is in the trace."""
+    """Return whether the trace has a TPU."""
     return any(map(is_tpu, space.plane_names))
 
 
 def is_tpu(plane: str) -> bool:
-    """Tell a TPU's plane by its name."""
+    """Return whether a plane is a TPU's, by its name."""
     return plane.startswith(PLANE)
 
 
 def add_hlo_ops(
-    space: "XSpace",
-    steps: "Steps",
-    marked: DeviceSteps,
-    runs: Runs,
-    metadata: "dict[Name, Stats]",
+    space: "XSpace", steps: DeviceSteps, runs: Runs, metadata: "dict[Name, Stats]"
 ) -> tuple[Runs, Floats]:
-    """Add the runs of HLO ops; give them, and the float operations of those that were added."""
+    """Return the runs with those of HLO ops added, and the float operations of the added ones."""
     event = np.flatnonzero(np.isin(space.line, lines_named(space, PLANE, OPS)))
     duration, own = _times(space, event)
     nodes, node, flops = _nodes(space, event, runs, metadata)
     plane = space.line_plane[space.line[event]].astype(np.intp)
     start = space.start_ps[event]
-    added = {
-        "event": np.full(len(event), NONE),
-        "node": node,
-        "step": marked.of(plane, start, steps),
-        "line": space.line[event],
-        "start": start,
-        "duration": duration,
-        "own": own,
-        "is_run": np.ones(len(event), dtype=bool),
-        "accelerator": np.ones(len(event), dtype=bool),
-    }
-    whole: dict[str, Any] = {
-        name: np.concatenate((getattr(runs, name), column)) for name, column in added.items()
-    }
-    return replace(runs, nodes=nodes, **whole), flops
+    added = runs.with_accelerator_work(
+        nodes,
+        node=node,
+        step=steps.at(plane, start),
+        line=space.line[event],
+        start=start,
+        duration=duration,
+        own=own,
+        is_run=np.ones(len(event), dtype=bool),
+    )
+    return added, flops
 
 
 def _times(space: "XSpace", event: Rows) -> tuple[Ints, Ints]:
-    """Give how long each op took, by the device's clock if it says so, and that without others."""
-    start, duration = space.start_ps[event], space.duration_ps[event]
+    """Return how long each op took, with and without the ops inside it."""
+    start, duration = _device_clock(space, event)
+    end, line = start + duration, space.line[event]
+    order = sort_order(line, start, duration)
+    parent = Nesting(line[order], start[order], end[order]).parent
+    has_parent = np.flatnonzero(parent != NONE)
+    outer, inner = order[parent[has_parent]], order[has_parent]
+    taken = np.zeros(len(event), dtype=np.int64)
+    np.add.at(taken, outer, np.minimum(end[inner], end[outer]) - start[inner])
+    return duration, np.maximum(duration - taken, 0)
+
+
+def _device_clock(space: "XSpace", event: Rows) -> tuple[Ints, Ints]:
+    """Return start and duration by the device's own clock if every event has them."""
     offsets, durations = (space.stat(f"device_{name}_ps") for name in ("offset", "duration"))
     both = np.intersect1d(offsets.event, durations.event)
-    if len(both) and np.isin(event, both).all():
-        place = np.searchsorted(offsets.event, event), np.searchsorted(durations.event, event)
-        start = offsets.value[place[0]].astype(np.int64)
-        duration = durations.value[place[1]].astype(np.int64)
-    line = space.line[event]
-    order = sort_order(line, start, duration)
-    end = start + duration
-    parent = Nesting(line[order], start[order], end[order]).parent
-    child = np.flatnonzero(parent != NONE)
-    above = order[parent[child]]
-    inside = order[child]
-    taken = np.zeros(len(event), dtype=np.int64)
-    np.add.at(taken, above, np.minimum(end[inside], end[above]) - start[inside])
-    return duration, np.maximum(duration - taken, 0)
+    if not len(both) or not np.isin(event, both).all():
+        return space.start_ps[event], space.duration_ps[event]
+    start = offsets.value[np.searchsorted(offsets.event, event)].astype(np.int64)
+    return start, durations.value[np.searchsorted(durations.event, event)].astype(np.int64)
 
 
 def _nodes(
     space: "XSpace", event: Rows, runs: Runs, metadata: "dict[Name, Stats]"
-) -> tuple[list[tuple[str, str, str]], Rows, Floats]:
-    """Name the ops; only distinct kinds of events are looked at."""
+) -> tuple[list[Executed], Rows, Floats]:
+    """Return the nodes, new ones added, and each event's node and float operations."""
+    kinds, which = _distinct_kinds(space, event)
+    nodes = list(runs.nodes)
+    place = {node: row for row, node in enumerate(nodes)}
+    number, flops = [], []
+    for plane, name, shown, module in kinds:
+        stats = metadata.get((plane, name, shown), {})
+        node = _spell(name, shown, module, stats)
+        if node not in place:
+            place[node] = len(nodes)
+            nodes.append(node)
+        number.append(place[node])
+        known = stats.get(b"flops")
+        flops.append(float(round(known)) if isinstance(known, int | float) else np.nan)
+    return nodes, np.array(number, dtype=np.intp)[which], np.array(flops, dtype=float)[which]
+
+
+def _distinct_kinds(
+    space: "XSpace", event: Rows
+) -> tuple[list[tuple[str, bytes, bytes, bytes]], Rows]:
+    """Return the distinct (plane, name, display name, module), and which of them each event is."""
     keys = np.stack(
         (
             space.line_plane[space.line[event]],
@@ -102,25 +114,15 @@ def _nodes(
         )
     )
     distinct, which = np.unique(keys, axis=1, return_inverse=True)
-    nodes = list(runs.nodes)
-    place = {node: row for row, node in enumerate(nodes)}
-    number, flops = [], []
-    for plane, name, shown, module in distinct.T.tolist():
-        texts = space.strings[name], space.strings[shown]
-        stats = metadata.get((space.plane_names[plane], *texts), {})
-        node = _spell(*texts, space.strings[module], stats)
-        if node not in place:
-            place[node] = len(nodes)
-            nodes.append(node)
-        number.append(place[node])
-        known = stats.get(b"flops")
-        flops.append(float(round(known)) if isinstance(known, int | float) else np.nan)
-    which = which.reshape(-1)
-    return nodes, np.array(number, dtype=np.intp)[which], np.array(flops, dtype=float)[which]
+    spelled = [
+        (space.plane_names[plane], *(space.strings[text] for text in texts))
+        for plane, *texts in distinct.T.tolist()
+    ]
+    return spelled, which.reshape(-1)
 
 
 def _modules(space: "XSpace", event: Rows) -> Rows:
-    """Give the name of the module that each op ran in, as a row of `strings`; 0: none."""
+    """Return the name of the module that each op ran in as a row of `strings`, 0 if none."""
     found = np.zeros(len(event), dtype=np.intp)
     plane = space.line_plane[space.line]
     row = np.flatnonzero(np.isin(space.line, lines_named(space, PLANE, MODULES)))
@@ -133,16 +135,16 @@ def _modules(space: "XSpace", event: Rows) -> Rows:
     return found
 
 
-def _spell(name: bytes, shown: bytes, module: bytes, stats: "Stats") -> tuple[str, str, str]:
-    """Give function, node and op type: where the program made the op, then the op itself."""
+def _spell(name: bytes, shown: bytes, module: bytes, stats: "Stats") -> Executed:
+    """Name a node by the place in the program that made it, then by the HLO op itself."""
     found = _HLO.match(_text(shown or name))
     hlo = found[1] if found else "unknown"
     op_type = _text(stats.get(b"hlo_category", b"")) or hlo_type(hlo)
     made, colon, _ = _text(stats.get(b"tf_op", b"")).rpartition(":")
     made = made if colon else _text(stats.get(b"tf_op", b""))
     if made:
-        return "", f"{made.strip('/')}/{hlo}", op_type
-    return _PROGRAM.sub("", _text(module)), f"/{hlo}", op_type
+        return Executed("", f"{made.strip('/')}/{hlo}", op_type)
+    return Executed(_PROGRAM.sub("", _text(module)), f"/{hlo}", op_type)
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A trace that was written to a file: only what is in it is known of the program."""
+"""Read a trace file: nothing is known of the program but what the trace contains."""
 
 import re
 from contextlib import closing
@@ -14,11 +14,12 @@ from nbprof.arrays import NONE
 from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture
 from nbprof.ingest.protobuf.wire import LENGTH, Buffer
 from nbprof.ingest.trace import hlo_modules
-from nbprof.ingest.trace.allocations import CPU_ALLOCATOR, MEMORY, ONEDNN_ALLOCATOR
+from nbprof.ingest.trace.allocations import CPU_ALLOCATOR, MEMORY_METRICS, ONEDNN_ALLOCATOR
 from nbprof.ingest.trace.devices import CPU
 from nbprof.ingest.trace.event_kinds import WANTED, Kind
 from nbprof.ingest.trace.host_events import HostEvents, read_host
-from nbprof.ingest.trace.pipeline import Clock, make_profile, profile_start_ns
+from nbprof.ingest.trace.pipeline import make_profile, profile_start_ns
+from nbprof.ingest.trace.stages import RecordedTrace
 from nbprof.ingest.trace.tpu_ops import has_tpu
 from nbprof.ingest.trace.walltime import line_of_cell
 from nbprof.ingest.xspace.xspace import XSpace, read_space
@@ -35,23 +36,27 @@ NO_PYTHON = "no thread of Python is in this trace: profile.summary() cannot tell
 NOT_KNOWN = "not known"
 
 SPACE_ERROR, SPACE_WARNING = 2 << 3 | LENGTH, 3 << 3 | LENGTH
-MOST, LONGEST = 3, 300
+MOST_MESSAGES = 3
+"""Number of the profiler's own messages to pass on."""
+LONGEST_MESSAGE = 300
+"""Length that those messages are cut to."""
 
-OF_TENSORFLOW = (Kind.OP, Kind.EAGER, Kind.FUNCTION_RUN, Kind.SESSION_RUN, Kind.CALL)
-OF_PYTHON = (Kind.CALL, Kind.EAGER, Kind.SESSION_RUN, Kind.BLOCK, Kind.BUILDING)
-"""What Python's own thread does."""
-OF_HOST = ("threads", "allocations", "traces", "spent")
-"""The tables whose rows are of one host each."""
-_PYTHON = re.compile(r"(?i)python[\d.]*|main")
+TENSORFLOW_KINDS = (Kind.OP, Kind.EAGER, Kind.FUNCTION_RUN, Kind.SESSION_RUN, Kind.CALL)
+"""Events that only TensorFlow records."""
+PYTHON_KINDS = (Kind.CALL, Kind.EAGER, Kind.SESSION_RUN, Kind.BLOCK, Kind.BUILDING)
+"""Events on the thread of the Python program."""
+HOST_TABLES = ("threads", "allocations", "traces", "spent")
+"""Tables with a column for the host."""
+_PYTHON_THREAD = re.compile(r"(?i)python[\d.]*|main")
 
 
 def read_trace_file(trace: Buffer, host: str, done: Done = no_matter) -> Profile:
     """Read a trace; `host` is the machine it was recorded on."""
-    with closing(trace):  # it may be large, and nothing more is asked of most
+    with closing(trace):  # it may be large, and most traces need no second look
         space = read_space(trace, WANTED, done)
-        said = _said(trace)
-        more = has_tpu(space) or hlo_modules.PLANE in space.plane_names
-        data = trace.data if more else b""
+        messages = _messages(trace)
+        needed = has_tpu(space) or hlo_modules.PLANE in space.plane_names
+        data = trace.data if needed else b""
     events = read_host(space)
     line = _line_of_python(events)
     times = _Times(space)
@@ -65,23 +70,25 @@ def read_trace_file(trace: Buffer, host: str, done: Done = no_matter) -> Profile
         traced_ns=times.wall_ns,
         has_memory=ALLOCATION in space.strings,
         only_large=ONEDNN_ALLOCATOR in space.strings,
-        notes=(*_notes(events, line), *said),
+        notes=(*_notes(events, line), *messages),
     )
-    profile = make_profile(events, capture, Clock(times.began_ns, line))
+    profile = make_profile(
+        RecordedTrace(host=events, capture=capture, began_ns=times.began_ns, cell_line=line)
+    )
     return _of_host(_without_cpu_memory(profile, space), host, times, line != NONE)
 
 
 class _Times:
-    """When a trace began and how long it is.
+    """When a trace began and how long it lasted.
 
-    It says so itself, or else it lasts from its first to its last event. Its events count from its
-    beginning, or from 1970.
+    If the trace does not state that, it lasts from its first to its last event. Times of events
+    count from its beginning or from 1970.
     """
 
     def __init__(self, space: XSpace) -> None:
         since_1970 = space.origin_ns > 0
         self.known_ns = profile_start_ns(space) or space.origin_ns
-        """When it began, by the clock of its machine; 0 where it does not say."""
+        """When it began, on the clock of its machine; 0 if unknown."""
         self.began_ns = space.origin_ns if since_1970 else profile_start_ns(space)
         stated = profile_start_ns(space)
         first = int(space.start_ps.min()) // 1000 if len(space.start_ps) else 0
@@ -100,19 +107,20 @@ def _plane_number(space: XSpace, name: str) -> int:
 
 
 def _line_of_python(events: HostEvents) -> int:
-    """Find the thread of the program: that of the marked cell, of the calls, or of that name."""
+    """Return the line of the program's thread: the marked one, else the one with most calls."""
     space = events.space
     marked = line_of_cell(events)
     if marked != NONE:
         return marked
-    called = np.flatnonzero(events.of(*OF_PYTHON))
+    called = np.flatnonzero(events.of(*PYTHON_KINDS))
     called = called[events.inside_of(Kind.PROCESS, event=called) == NONE]
     time = np.bincount(
         events.line[called], weights=events.duration[called], minlength=len(space.line_name)
     )
     if time.any():
         return int(time.argmax())
-    named = [line for line, name in enumerate(space.line_name) if _PYTHON.fullmatch(name)]
+    # For lack of both, a thread called after Python.
+    named = [line for line, name in enumerate(space.line_name) if _PYTHON_THREAD.fullmatch(name)]
     count = np.bincount(space.line, minlength=len(space.line_name))
     return max(named, key=lambda line: int(count[line]), default=NONE)
 
@@ -122,11 +130,11 @@ def _how(events: HostEvents) -> str:
     version = next((text for text in versions if isinstance(text, bytes)), None)
     if version is not None:
         return f"JAX {version.decode(errors='replace')} trace"
-    return "TensorFlow trace" if events.of(*OF_TENSORFLOW).any() else "trace"
+    return "TensorFlow trace" if events.of(*TENSORFLOW_KINDS).any() else "trace"
 
 
 def _notes(events: HostEvents, line: int) -> list[str]:
-    """Say what the trace lacks."""
+    """Note what the trace lacks."""
     strings = events.space.strings
     notes = [] if ALLOCATION in strings else [NO_MEMORY]
     if ONEDNN_ALLOCATOR in strings:
@@ -138,36 +146,38 @@ def _notes(events: HostEvents, line: int) -> list[str]:
     return notes
 
 
-def _said(trace: Buffer) -> list[str]:
-    """Pass on what the profiler itself says of errors and of what it could not record."""
+def _messages(trace: Buffer) -> list[str]:
+    """Pass on the profiler's own errors and warnings."""
     found = [
         trace.data[begin : begin + size].decode(errors="replace")
         for tag, size, begin in trace.fields(0, len(trace.data))
         if tag in (SPACE_ERROR, SPACE_WARNING)
     ]
-    lines = [" ".join(text.split())[:LONGEST] for text in dict.fromkeys(found)]
-    return [f"the profiler says: {line}" for line in lines[:MOST] if line]
+    lines = [" ".join(text.split())[:LONGEST_MESSAGE] for text in dict.fromkeys(found)]
+    return [f"the profiler says: {line}" for line in lines[:MOST_MESSAGES] if line]
 
 
 def _without_cpu_memory(profile: Profile, space: XSpace) -> Profile:
-    """Make the memory of ops unknown that only the CPU's allocator would have told."""
+    """Mark the memory of ops on the CPU as unknown if the CPU's allocator was not recorded."""
     if CPU_ALLOCATOR in space.strings or ONEDNN_ALLOCATOR in space.strings:
         return profile
-    made, events = profile.allocations, profile.events
-    if not len(made):
+    allocations, events = profile.allocations, profile.events
+    if not len(allocations):
         return profile
     on_cpu = (profile.nodes["device"] == CPU).to_numpy()[events["node"].to_numpy()]
     silent = on_cpu & (events["bytes"] == 0).to_numpy()
-    told = ", ".join(sorted(set(made["device"])))
+    recorded = ", ".join(sorted(set(allocations["device"])))
     return profile.with_values(
-        events=events.assign(**{name: events[name].mask(silent) for name in MEMORY}),
-        notes=(*profile.notes, f"the CPU's memory was not recorded, only that of {told}"),
+        events=events.assign(**{name: events[name].mask(silent) for name in MEMORY_METRICS}),
+        notes=(*profile.notes, f"the CPU's memory was not recorded, only that of {recorded}"),
     )
 
 
 def _of_host(profile: Profile, host: str, times: _Times, has_python: bool) -> Profile:
-    """Say on which host all was, and make what a trace cannot know unknown."""
-    tables: dict[str, Any] = {name: partial(_with_host, profile, name, host) for name in OF_HOST}
+    """Add the host to the tables, and mark what a trace cannot know as unknown."""
+    tables: dict[str, Any] = {
+        name: partial(_with_host, profile, name, host) for name in HOST_TABLES
+    }
     if not has_python:
         tables["spent"] = _with_host(profile, "spent", host).assign(category=NOT_KNOWN)
     slowest = profile.steps.iloc[int(profile.steps["micros"].to_numpy().argmax())]

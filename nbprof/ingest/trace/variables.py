@@ -1,19 +1,25 @@
-"""Which nodes take which variables, and how much the reading ones get."""
+"""Which nodes take which variables, and how many bytes they read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING
 
+from nbprof.ingest.trace.function_names import is_traced
+
 if TYPE_CHECKING:
     from nbprof.capture.capture import Model
-    from nbprof.ingest.trace.node_names import Functions, Resolved
+    from nbprof.ingest.trace.function_defs import DefinedNode, Functions
+    from nbprof.ingest.trace.node_names import Resolved
 
 Taken = Mapping[str, tuple[str, set[int]]]
-"""For each node, the function that defines it, and the variables that it takes."""
+"""`{node: (function that defines it, variables it takes)}`."""
+
+BRANCHES = ("then_branch", "else_branch", "branches")
+"""Attributes whose functions do not get the node's first input, which selects the branch."""
 
 
 class VariableNodes:
-    """The nodes of functions and the variables they take, asked for function by function."""
+    """The variables that the nodes of functions take, found for one function at a time."""
 
     def __init__(self, functions: "Functions", model: "Model") -> None:
         self._functions = functions
@@ -21,16 +27,15 @@ class VariableNodes:
         self._known: dict[str, Taken] = {}
 
     def of(self, owner: str) -> Taken:
-        """Give the nodes of a function, with those of the loops and branches in it."""
+        """Return the nodes of a function and of its loops and branches, in order."""
         if owner not in self._known:
-            arguments = self._model.arguments.get(owner, {})
-            self._known[owner] = self._functions.variables_of_nodes(owner, arguments)
+            self._known[owner] = self._find(owner)
         return self._known[owner]
 
-    def read_bytes(self, resolved: list["Resolved"]) -> dict[int, int]:
-        """Give the bytes that a node gets that reads one variable, by the node's number."""
+    def read_bytes(self, nodes: list["Resolved"]) -> dict[int, int]:
+        """Return `{node: bytes}` for the nodes that read exactly one variable."""
         sizes = {}
-        for number, place in enumerate(resolved):
+        for number, place in enumerate(nodes):
             if not place.node.rpartition("/")[2].startswith("ReadVariableOp"):
                 continue
             _, variables = self.of(place.owner).get(place.node, ("", set[int]()))
@@ -39,3 +44,39 @@ class VariableNodes:
                 if variable.dims is not None:
                     sizes[number] = prod(variable.dims) * variable.itemsize
         return sizes
+
+    def _find(self, owner: str) -> Taken:
+        found: dict[str, tuple[str, set[int]]] = {}
+        waiting = [(owner, dict(self._model.arguments.get(owner, {})))]
+        seen = set()
+        while waiting:
+            function, variable_of = waiting.pop()
+            body = self._functions.body(function)
+            if body is None or function in seen:
+                continue
+            seen.add(function)
+            for name, node in body.nodes.items():
+                arguments = node.arguments.values()
+                variables = {variable_of[taken] for taken in arguments if taken in variable_of}
+                found.setdefault(name, (function, variables))
+                waiting += self._callees(node, variable_of)
+        return found
+
+    def _callees(
+        self, node: "DefinedNode", variable_of: Mapping[str, int]
+    ) -> Iterator[tuple[str, dict[str, int]]]:
+        """Yield the loops and branches that a node runs, with the variables passed to them."""
+        for attribute, functions in node.calls.items():
+            for function in functions:
+                body = self._functions.body(function)
+                if body is None or is_traced(function):
+                    continue
+                parameter = dict(enumerate(body.arguments, 1 if attribute in BRANCHES else 0))
+                yield (
+                    function,
+                    {
+                        parameter[place]: variable_of[argument]
+                        for place, argument in node.arguments.items()
+                        if place in parameter and argument in variable_of
+                    },
+                )

@@ -6,7 +6,7 @@ from support.captured import batches, mlp, profiled
 
 from nbprof.ingest.trace.flops import FORMULAS, Run, float_ops
 from nbprof.ingest.trace.node_attributes import read_attributes
-from nbprof.ingest.trace.shape_inference import output_shape
+from nbprof.ingest.trace.output_shapes import infer_shape
 
 pytestmark = pytest.mark.tensorflow
 
@@ -131,8 +131,8 @@ def test_a_shape_that_no_allocation_tells_is_the_one_tensorflow_infers(name):
         op = SHAPED[name]().op
     attributes = read_attributes(op.node_def)
 
-    assert output_shape(op.type, tuple(map(shape, op.inputs)), attributes) == shape(op.outputs[0])
-    assert output_shape(op.type, (None, None), attributes) is None
+    assert infer_shape(op.type, tuple(map(shape, op.inputs)), attributes) == shape(op.outputs[0])
+    assert infer_shape(op.type, (None, None), attributes) is None
 
 
 def test_every_registered_formula_is_there():

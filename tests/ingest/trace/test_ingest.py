@@ -40,12 +40,12 @@ def host_trace(*lines):
 
 def read(*lines, trace=None, has_memory=False):
     capture = Capture(
-        trace or host_trace(*lines),
-        "In [1]",
-        "by hand",
-        4_000,
-        1_000_000,
-        0,
+        trace=trace or host_trace(*lines),
+        what="In [1]",
+        how="by hand",
+        start_ns=4_000,
+        wall_ns=1_000_000,
+        cost_ns=0,
         has_memory=has_memory,
         traced_ns=1_000_000,
     )
@@ -468,7 +468,17 @@ def test_nothing_is_counted_twice_on_a_thread():
 
 
 def test_a_capture_without_a_trace_is_a_profile_without_rows():
-    profile = ingest.read(Capture(None, "In [1]", "nothing recorded", 0, 5, 0, notes=("why",)))
+    capture = Capture(
+        trace=None,
+        what="In [1]",
+        how="nothing recorded",
+        start_ns=0,
+        wall_ns=5,
+        cost_ns=0,
+        notes=("why",),
+    )
+
+    profile = ingest.read(capture)
 
     assert profile.op().frame.empty
     assert profile.notes == ("why",)

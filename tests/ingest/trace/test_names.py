@@ -2,7 +2,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from nbprof.ingest.trace.node_names import Functions, function_of_module, short_name, tell_apart
+from nbprof.ingest.trace.function_defs import Functions
+from nbprof.ingest.trace.function_names import distinguish, function_of_module, short_name
+from nbprof.ingest.trace.node_names import resolve as resolve_name
 
 
 def attribute(*names, listed=False):
@@ -48,12 +50,12 @@ LIBRARY = {
 
 
 def resolve(executed, root="__inference_train_9"):
-    resolved = Functions(LIBRARY.get).resolve(root, executed)
+    resolved = resolve_name(Functions(LIBRARY.get), root, executed)
     return resolved.function, resolved.node
 
 
 def owner(executed):
-    return Functions(LIBRARY.get).resolve("__inference_train_9", executed).owner
+    return resolve_name(Functions(LIBRARY.get), "__inference_train_9", executed).owner
 
 
 def test_a_node_of_the_function_itself_keeps_its_name():
@@ -84,7 +86,7 @@ def test_a_node_belongs_to_the_function_it_was_written_in_not_to_a_loops_body():
 def test_an_argument_that_looks_like_a_call_is_a_node():
     library = {"__inference_f_1": function("Sin", arguments=("call/x",), call={"f": "g"})}
 
-    resolved = Functions(library.get).resolve("__inference_f_1", "call/x")
+    resolved = resolve_name(Functions(library.get), "__inference_f_1", "call/x")
 
     assert (resolved.function, resolved.node) == ("__inference_f_1", "call/x")
 
@@ -101,7 +103,7 @@ def test_a_case_is_followed_into_the_branch_that_ran():
         "second_2": function("case/Cos"),
     }
 
-    resolved = Functions(library.get).resolve("__inference_f_1", "case/branch1/_4/case/Cos")
+    resolved = resolve_name(Functions(library.get), "__inference_f_1", "case/branch1/_4/case/Cos")
 
     assert (resolved.function, resolved.node) == ("second_2", "case/Cos")
 
@@ -146,12 +148,12 @@ def test_the_function_that_xla_compiled_is_known_by_its_module_or_call(module, f
 def test_what_xla_runs_always_stands_under_its_function():
     f, g = "__inference_f_1", "__inference_f_2"
 
-    assert tell_apart([(f, "/"), (f, "/MatMul.2")]) == ["f", "f/MatMul.2"]
-    assert tell_apart([(f, "/sine"), (g, "/sine")]) == ["f_1/sine", "f_2/sine"]
+    assert distinguish([(f, "/"), (f, "/MatMul.2")]) == ["f", "f/MatMul.2"]
+    assert distinguish([(f, "/sine"), (g, "/sine")]) == ["f_1/sine", "f_2/sine"]
 
 
 def test_a_function_that_is_called_like_a_group_is_told_from_it():
-    named = tell_apart([("session", "Sin"), ("__inference_session_5", "Sin")])
+    named = distinguish([("session", "Sin"), ("__inference_session_5", "Sin")])
 
     assert named == ["session/Sin", "session_5/Sin"]
 
@@ -159,7 +161,7 @@ def test_a_function_that_is_called_like_a_group_is_told_from_it():
 def test_nodes_of_different_functions_are_told_apart_only_where_they_collide():
     f, g = "__inference_f_1", "__inference_g_2"
 
-    named = tell_apart([(f, "Sin"), (f, "dense/MatMul"), (g, "Sin"), (g, "Cos")])
+    named = distinguish([(f, "Sin"), (f, "dense/MatMul"), (g, "Sin"), (g, "Cos")])
 
     assert named == ["f/Sin", "dense/MatMul", "g/Sin", "Cos"]
 
@@ -167,16 +169,16 @@ def test_nodes_of_different_functions_are_told_apart_only_where_they_collide():
 def test_a_scope_stays_together_when_one_of_its_nodes_collides():
     f, g = "__inference_f_1", "__inference_g_2"
 
-    named = tell_apart([(f, "dense/MatMul"), (f, "dense/Relu"), (g, "dense/MatMul")])
+    named = distinguish([(f, "dense/MatMul"), (f, "dense/Relu"), (g, "dense/MatMul")])
 
     assert named == ["f/dense/MatMul", "f/dense/Relu", "g/dense/MatMul"]
 
 
 def test_an_eager_op_keeps_its_name_beside_a_functions_node():
-    assert tell_apart([("", "MatMul"), ("__inference_f_1", "MatMul")]) == ["MatMul", "f/MatMul"]
+    assert distinguish([("", "MatMul"), ("__inference_f_1", "MatMul")]) == ["MatMul", "f/MatMul"]
 
 
 def test_two_traces_of_one_function_are_told_apart_by_their_numbers():
-    named = tell_apart([("__inference_f_1", "Sin"), ("__inference_f_27", "Sin")])
+    named = distinguish([("__inference_f_1", "Sin"), ("__inference_f_27", "Sin")])
 
     assert named == ["f_1/Sin", "f_27/Sin"]

@@ -1,6 +1,6 @@
 import pytest
 
-from nbprof.ingest.trace.content_cache import Remembered
+from nbprof.ingest.trace.content_cache import ContentCache
 
 
 class Reader:
@@ -8,14 +8,14 @@ class Reader:
 
     def __init__(self, room=100):
         self.read = []
-        self._remembered = Remembered(room)
+        self._cache = ContentCache(room)
 
     def __call__(self, source):
         def read():
             self.read.append(source)
             return source.decode()
 
-        return self._remembered.of(source, read)
+        return self._cache.get(source, read)
 
 
 def test_the_same_bytes_are_read_once_and_others_for_themselves():
@@ -52,13 +52,13 @@ def test_what_is_larger_than_the_room_is_read_each_time_and_puts_nothing_out():
     assert reader.read == [b"1234", b"a" * 11, b"a" * 11]
 
 
-def test_what_could_not_be_read_is_not_remembered():
-    remembered = Remembered()
+def test_what_could_not_be_read_is_not_cache():
+    cache = ContentCache()
 
     def fail():
         raise ValueError("damaged")
 
     with pytest.raises(ValueError, match="damaged"):
-        remembered.of(b"one", fail)
+        cache.get(b"one", fail)
 
-    assert remembered.of(b"one", lambda: "read") == "read"
+    assert cache.get(b"one", lambda: "read") == "read"

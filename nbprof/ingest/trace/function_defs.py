@@ -1,0 +1,110 @@
+"""What FunctionDefs say about their nodes: types, inputs, calls, attributes, devices."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nbprof.ingest.trace.content_cache import ContentCache
+from nbprof.ingest.trace.node_attributes import Attributes, read_attributes
+
+
+class DefinedNode(NamedTuple):
+    """A node as its function defines it."""
+
+    op: str
+    inputs: tuple[str, ...]
+    """The nodes or arguments that produce its inputs."""
+    arguments: Mapping[int, str]
+    """`{input position: argument of the function}`."""
+    calls: Mapping[str, Sequence[str]]
+    """`{attribute: functions it calls}`."""
+    attributes: Attributes
+    device: str
+    """The device it was assigned to, empty if none."""
+
+
+UNDEFINED = DefinedNode(op="", inputs=(), arguments={}, calls={}, attributes={}, device="")
+"""Stands for a node whose definition is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionBody:
+    """The arguments and nodes of a function, in order of definition."""
+
+    arguments: Mapping[str, int]
+    """`{name: position}`."""
+    nodes: Mapping[str, DefinedNode]
+
+    def defines(self, name: str) -> bool:
+        """Return whether this is a node or an argument of the function."""
+        return name in self.nodes or name in self.arguments
+
+    def op(self, node: str) -> str:
+        """Return a node's op type, empty for anything else."""
+        return self.nodes.get(node, UNDEFINED).op
+
+    def calling_node(self, executed: str) -> str | None:
+        """Return the longest prefix of an executed name that is a node which calls a function."""
+        prefix = executed
+        while "/" in prefix:
+            prefix = prefix.rpartition("/")[0]
+            if prefix in self.nodes and self.nodes[prefix].calls:
+                return prefix
+        return None
+
+
+class Functions:
+    """The functions of a process, each read when it is first asked for."""
+
+    def __init__(self, function_def: Callable[[str], Any]) -> None:
+        self._function_def = function_def
+        self._bodies: dict[str, FunctionBody | None] = {}
+
+    def body(self, function: str) -> FunctionBody | None:
+        """Return a function's body, None if it has no definition."""
+        if function not in self._bodies:
+            message = self._function_def(function)
+            self._bodies[function] = None if message is None else _read_cached(message)
+        return self._bodies[function]
+
+    def node(self, function: str, name: str) -> DefinedNode:
+        """Return a node's definition, or UNDEFINED."""
+        body = self.body(function)
+        return body.nodes.get(name, UNDEFINED) if body else UNDEFINED
+
+
+_cache = ContentCache[FunctionBody]()
+
+
+def _read_cached(message: Any) -> FunctionBody:
+    return _cache.get(message.SerializeToString(), lambda: _read_function(message))
+
+
+def _read_function(message: Any) -> FunctionBody:
+    names = (argument.name for argument in message.signature.input_arg)
+    arguments = {name: position for position, name in enumerate(names)}
+    nodes = {node.name: _read_node(node, arguments) for node in message.node_def}
+    return FunctionBody(arguments, nodes)
+
+
+def _read_node(node: Any, arguments: Mapping[str, int]) -> DefinedNode:
+    calls = ((key, _called(value)) for key, value in node.attr.items())
+    return DefinedNode(
+        op=node.op,
+        inputs=tuple(map(_producer, node.input)),
+        arguments={place: name for place, name in enumerate(node.input) if name in arguments},
+        calls={key: functions for key, functions in calls if functions},
+        attributes=read_attributes(node),
+        device=node.device,
+    )
+
+
+def _producer(text: str) -> str:
+    """Return the node that an input (`name`, `name:output:0` or `^name`) comes from."""
+    return text.removeprefix("^").partition(":")[0]
+
+
+def _called(attribute: Any) -> list[str]:
+    if attribute.HasField("func"):
+        return [attribute.func.name]
+    return [function.name for function in attribute.list.func]

@@ -1,0 +1,79 @@
+"""The values that the stages of reading a trace hand on.
+
+`pipeline.make_profile` turns a RecordedTrace into Work (what ran), Work into a Program (where it
+was defined), both into an Attribution (what each run is charged to), and all of them into tables.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nbprof.arrays import Floats
+    from nbprof.capture.capture import Capture, Model, Stack
+    from nbprof.ingest.trace.allocations import Allocations
+    from nbprof.ingest.trace.function_defs import Functions
+    from nbprof.ingest.trace.host_events import HostEvents
+    from nbprof.ingest.trace.layers import Placed
+    from nbprof.ingest.trace.node_names import Resolved
+    from nbprof.ingest.trace.op_runs import Runs
+    from nbprof.ingest.trace.python_lines import GraphStacks, Sources
+    from nbprof.ingest.trace.steps import Steps
+    from nbprof.ingest.trace.variables import VariableNodes
+    from nbprof.ingest.trace.watched_calls import WatchedCalls
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RecordedTrace:
+    """The events of a trace, what was captured with them, and how to read their times."""
+
+    host: "HostEvents"
+    capture: "Capture"
+    began_ns: int
+    """When the trace began, on the clock of its Capture."""
+    cell_line: int
+    """The line of the thread whose wall time is accounted for, NONE if unknown."""
+    reading_since_ns: int | None = None
+    """When reading began, as `time.perf_counter_ns` reports it, if that is a cost of profiling."""
+
+    @property
+    def origin_ns(self) -> int:
+        """When the trace began, counted from the start of the recorded code."""
+        return self.began_ns - self.capture.start_ns
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Work:
+    """What ran on the host and its accelerators."""
+
+    steps: "Steps"
+    runs: "Runs"
+    stated_float_ops: "Floats"
+    """Float operations that the trace itself states, for as many of the last runs."""
+    allocations: "Allocations | None"
+    """None if memory was not recorded."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Program:
+    """The definitions behind the nodes that ran."""
+
+    functions: "Functions"
+    nodes: "list[Resolved]"
+    """Where each of the executed nodes is defined."""
+    model: "Model"
+    variables: "VariableNodes"
+    graph_stacks: "GraphStacks"
+    module_stacks: "list[Stack]"
+    """The Python stack of each node as its HLO module states it, empty for other nodes."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attribution:
+    """What the runs are charged to."""
+
+    calls: "WatchedCalls"
+    sources: "Sources"
+    placed: "Placed"
+    devices: list[str]
+    """The device of each node."""
