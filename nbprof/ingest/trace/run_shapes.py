@@ -51,37 +51,41 @@ class ShapeSources:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunShapes:
-    """The shapes of each run, and what follows from them."""
+    """The shapes of each run."""
 
     distinct: list[ShapeList]
     inputs: Rows
     """Index into `distinct` for the inputs of each run."""
     outputs: Rows
     """Index into `distinct` for the first output of each run."""
-    metrics: dict[str, Floats]
-    """Columns of the runs that depend on shapes, NaN where these are not known."""
 
 
 def find_shapes(sources: ShapeSources) -> RunShapes:
-    """Find the shapes of every run, count its float operations and the bytes of its outputs."""
-    runs, log = sources.runs, sources.calls.log
+    """Find the input and output shapes of every run."""
+    log = sources.calls.log
     input_lists, inputs = _merge(sources, sources.in_trace, log.shape, parse_shapes)
     allocated = _allocated_shapes(sources)
     output_lists, outputs = _merge(sources, allocated, log.output_shape, _parse_one)
     lists = list(dict.fromkeys((*input_lists, *output_lists)))
     place = {shapes: number for number, shapes in enumerate(lists)}
-    inputs = np.array([place[shapes] for shapes in input_lists], dtype=np.intp)[inputs]
-    outputs = np.array([place[shapes] for shapes in output_lists], dtype=np.intp)[outputs]
+    return RunShapes(
+        distinct=lists,
+        inputs=np.array([place[shapes] for shapes in input_lists], dtype=np.intp)[inputs],
+        outputs=np.array([place[shapes] for shapes in output_lists], dtype=np.intp)[outputs],
+    )
 
-    nodes, ran_on, _ = distinct_pairs(runs.node, inputs, max(len(lists), 1))
+
+def shape_metrics(sources: ShapeSources, shapes: RunShapes) -> dict[str, Floats]:
+    """Return the metrics of the runs that depend on their shapes, NaN where these are unknown."""
+    runs, lists = sources.runs, shapes.distinct
+    nodes, ran_on, _ = distinct_pairs(runs.node, shapes.inputs, max(len(lists), 1))
     ran = [(node, lists[on]) for node, on in zip(nodes.tolist(), ran_on.tolist(), strict=True)]
     types = [node.op_type for node in runs.nodes]
     inferred = OutputShapes(types, sources.nodes, sources.functions, ran)
-    flops = np.where(runs.is_run, _float_ops(runs, lists, (inputs, outputs), inferred), 0.0)
+    flops = np.where(runs.is_run, _float_ops(runs, shapes, inferred), 0.0)
     flops[len(flops) - len(sources.stated_float_ops) :] = sources.stated_float_ops
     size = np.where(runs.is_run, _output_bytes(sources, inferred), 0.0)
-    metrics = {"float_ops": flops, "output_bytes": size}
-    return RunShapes(distinct=lists, inputs=inputs, outputs=outputs, metrics=metrics)
+    return {"float_ops": flops, "output_bytes": size}
 
 
 def parse_shape(text: bytes) -> Dims | None:
@@ -119,24 +123,25 @@ def _merge(
     return spelled, which
 
 
-def _float_ops(
-    runs: "Runs", lists: list[ShapeList], places: tuple[Rows, Rows], inferred: OutputShapes
-) -> Floats:
-    """Count the float operations of every run; `places` index inputs and outputs in `lists`."""
-    width = max(len(lists), 1)
-    both = places[0] * width + places[1]
+def _float_ops(runs: "Runs", shapes: RunShapes, inferred: OutputShapes) -> Floats:
+    """Count the float operations of every run."""
+    width = max(len(shapes.distinct), 1)
+    both = shapes.inputs * width + shapes.outputs
     nodes, pairs, which = distinct_pairs(runs.node, both, width * width)
-    counted = np.empty(len(nodes))
-    for row, (node, pair) in enumerate(zip(nodes.tolist(), pairs.tolist(), strict=True)):
-        executed, inputs = runs.nodes[node], lists[pair // width]
-        output = lists[pair % width][0]
-        if output is None:
-            output = inferred.of(node, inputs)
+
+    def count(node: int, inputs: ShapeList, output: Dims | None) -> float:
+        _, name, op_type = runs.nodes[node]
+        if name.startswith("/"):  # an HLO op, for which TensorFlow has no formula
+            return np.nan
+        output = inferred.of(node, inputs) if output is None else output
         run = Run(inputs, output, inferred.attributes(node), inferred.fused(node))
-        # TensorFlow has no formulas for HLO ops, whose names begin with a slash.
-        is_hlo = executed.name.startswith("/")
-        counted[row] = np.nan if is_hlo else float_ops(executed.op_type, run)
-    return counted[which]
+        return float_ops(op_type, run)
+
+    counted = [
+        count(node, shapes.distinct[pair // width], shapes.distinct[pair % width][0])
+        for node, pair in zip(nodes.tolist(), pairs.tolist(), strict=True)
+    ]
+    return np.array(counted, dtype=np.float64)[which]
 
 
 def _output_bytes(sources: ShapeSources, inferred: OutputShapes) -> Floats:

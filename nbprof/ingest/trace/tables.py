@@ -26,7 +26,7 @@ from nbprof.ingest.trace.function_names import distinguish, short_name
 from nbprof.ingest.trace.host_events import NEVER, HostEvents
 from nbprof.ingest.trace.node_attributes import data_format
 from nbprof.ingest.trace.retraces import find_traces
-from nbprof.ingest.trace.run_shapes import RunShapes, ShapeSources, find_shapes
+from nbprof.ingest.trace.run_shapes import RunShapes, ShapeSources, find_shapes, shape_metrics
 from nbprof.lazy_tables import lazily
 
 if TYPE_CHECKING:
@@ -93,9 +93,10 @@ def _run_tables(
     space, runs, origin_ns = trace.host.space, work.runs, trace.origin_ns
     lines, thread = distinct(runs.line, len(space.line_name))
     events = event_table(work, attribution, thread, origin_ns)
-    shapes = cache(partial(find_shapes, _shape_sources(trace, work, program, attribution)))
+    sources = _shape_sources(trace, work, program, attribution)
+    shapes = cache(partial(find_shapes, sources))
     return {
-        "events": lazily(lambda: with_shapes(events, shapes()), part=events),
+        "events": lazily(lambda: with_shapes(events, shapes(), sources), part=events),
         "shapes": lambda: shape_table(shapes().distinct),
         "allocations": partial(
             allocation_table, space.strings, runs.node, work.allocations, origin_ns
@@ -252,13 +253,13 @@ def event_table(
     )
 
 
-def with_shapes(events: pd.DataFrame, shapes: RunShapes) -> pd.DataFrame:
+def with_shapes(events: pd.DataFrame, shapes: RunShapes, sources: ShapeSources) -> pd.DataFrame:
     """Add the columns that depend on the shapes of the op runs, before those of memory."""
     columns = {name: events[name] for name in events.columns if name not in MEMORY_METRICS}
     columns |= {
         "input_shapes": pd.Series(shapes.inputs.astype(np.int32)),
         "output_shapes": pd.Series(shapes.outputs.astype(np.int32)),
-        **{name: pd.Series(values) for name, values in shapes.metrics.items()},
+        **{name: pd.Series(values) for name, values in shape_metrics(sources, shapes).items()},
     }
     return pd.DataFrame(columns | {name: events[name] for name in MEMORY_METRICS}, copy=False)
 

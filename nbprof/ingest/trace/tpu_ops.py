@@ -86,19 +86,22 @@ def _nodes(
 ) -> tuple[list[Executed], Rows, Floats]:
     """Return the nodes, new ones added, and each event's node and float operations."""
     kinds, which = _distinct_kinds(space, event)
+    stats = [metadata.get(kind[:3], {}) for kind in kinds]
+    spelled = [_spell(*kind[1:], known) for kind, known in zip(kinds, stats, strict=True)]
     nodes = list(runs.nodes)
     place = {node: row for row, node in enumerate(nodes)}
-    number, flops = [], []
-    for plane, name, shown, module in kinds:
-        stats = metadata.get((plane, name, shown), {})
-        node = _spell(name, shown, module, stats)
+    for node in spelled:
         if node not in place:
             place[node] = len(nodes)
             nodes.append(node)
-        number.append(place[node])
-        known = stats.get(b"flops")
-        flops.append(float(round(known)) if isinstance(known, int | float) else np.nan)
-    return nodes, np.array(number, dtype=np.intp)[which], np.array(flops, dtype=float)[which]
+    number = np.array([place[node] for node in spelled], dtype=np.intp)
+    flops = np.array([_float_ops(known) for known in stats], dtype=float)
+    return nodes, number[which], flops[which]
+
+
+def _float_ops(stats: "Stats") -> float:
+    known = stats.get(b"flops")
+    return float(round(known)) if isinstance(known, int | float) else np.nan
 
 
 def _distinct_kinds(
