@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.captured import node_runs, profiled, runs_from
 
-from nbprof.ingest.trace import function_defs, python_stacks
+from nbprof.ingest.trace.program import function_defs, python_stacks
 
 pytestmark = pytest.mark.tensorflow
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from nbprof._profile import Profile, Recording
 from nbprof.arrays import Rows
-from nbprof.ingest.trace.devices import join_devices
+from nbprof.ingest.trace.attribution.devices import join_devices
 
 Numbers = list[Rows]
 """For each profile, the new row of each old one; the last entry stands for -1, none."""

@@ -12,25 +12,25 @@ from nbprof._profile import Profile
 from nbprof.arrays import Floats
 from nbprof.capture.capture import Capture
 from nbprof.ingest.trace import walltime
-from nbprof.ingest.trace.allocations import find_allocations
-from nbprof.ingest.trace.callers import session_groups
-from nbprof.ingest.trace.device_steps import DeviceSteps, find_device_steps
-from nbprof.ingest.trace.devices import find_devices
-from nbprof.ingest.trace.event_kinds import WANTED
-from nbprof.ingest.trace.function_defs import Functions
-from nbprof.ingest.trace.gpu_kernels import add_kernels
-from nbprof.ingest.trace.hlo_modules import name_hlo_ops, read_modules
-from nbprof.ingest.trace.host_events import read_host
-from nbprof.ingest.trace.layers import place_runs
-from nbprof.ingest.trace.node_names import resolve_nodes
-from nbprof.ingest.trace.op_runs import Runs, find_runs
-from nbprof.ingest.trace.python_lines import GraphStacks, find_sources
+from nbprof.ingest.trace.attribution.devices import find_devices
+from nbprof.ingest.trace.attribution.layers import place_runs
+from nbprof.ingest.trace.attribution.python_lines import find_sources
+from nbprof.ingest.trace.attribution.watched_calls import match_calls
+from nbprof.ingest.trace.program.function_defs import Functions
+from nbprof.ingest.trace.program.hlo_modules import name_hlo_ops, read_modules
+from nbprof.ingest.trace.program.node_names import resolve_nodes
+from nbprof.ingest.trace.program.python_stacks import GraphStacks
+from nbprof.ingest.trace.program.variables import VariableNodes
 from nbprof.ingest.trace.stages import Attribution, Program, RecordedTrace, Work
-from nbprof.ingest.trace.steps import find_steps
 from nbprof.ingest.trace.tables import tabulate
-from nbprof.ingest.trace.tpu_ops import add_hlo_ops, has_tpu, is_tpu
-from nbprof.ingest.trace.variables import VariableNodes
-from nbprof.ingest.trace.watched_calls import match_calls
+from nbprof.ingest.trace.work.allocations import find_allocations
+from nbprof.ingest.trace.work.callers import session_groups
+from nbprof.ingest.trace.work.event_kinds import WANTED
+from nbprof.ingest.trace.work.gpu_kernels import add_kernels
+from nbprof.ingest.trace.work.host_events import read_host
+from nbprof.ingest.trace.work.op_runs import Runs, find_runs
+from nbprof.ingest.trace.work.steps import DeviceSteps, find_device_steps, find_steps
+from nbprof.ingest.trace.work.tpu_ops import add_hlo_ops, has_tpu, is_tpu
 from nbprof.ingest.xspace.metadata_stats import read_event_metadata
 from nbprof.ingest.xspace.xspace import XSpace, read_xspace
 

@@ -8,14 +8,14 @@ import pandas as pd
 
 from nbprof.arrays import NONE, Rows
 from nbprof.distinct_values import distinct
-from nbprof.ingest.trace.event_kinds import Kind
-from nbprof.ingest.trace.function_names import short_name, trace_number
+from nbprof.ingest.trace.program.function_names import short_name, trace_number
+from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.lazy_tables import empty
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.host_events import HostEvents
-    from nbprof.ingest.trace.steps import Steps
+    from nbprof.ingest.trace.work.host_events import HostEvents
+    from nbprof.ingest.trace.work.steps import Steps
 
 Signatures = Mapping[str, Mapping[str, str]]
 

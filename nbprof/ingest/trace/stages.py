@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nbprof.arrays import Floats
     from nbprof.capture.capture import Capture, Model, Stack
-    from nbprof.ingest.trace.allocations import Allocations
-    from nbprof.ingest.trace.function_defs import Functions
-    from nbprof.ingest.trace.host_events import HostEvents
-    from nbprof.ingest.trace.layers import Placed
-    from nbprof.ingest.trace.node_names import Resolved
-    from nbprof.ingest.trace.op_runs import Runs
-    from nbprof.ingest.trace.python_lines import GraphStacks, Sources
-    from nbprof.ingest.trace.steps import Steps
-    from nbprof.ingest.trace.variables import VariableNodes
-    from nbprof.ingest.trace.watched_calls import WatchedCalls
+    from nbprof.ingest.trace.attribution.layers import Placed
+    from nbprof.ingest.trace.attribution.python_lines import Sources
+    from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
+    from nbprof.ingest.trace.program.function_defs import Functions
+    from nbprof.ingest.trace.program.node_names import Resolved
+    from nbprof.ingest.trace.program.python_stacks import GraphStacks
+    from nbprof.ingest.trace.program.variables import VariableNodes
+    from nbprof.ingest.trace.work.allocations import Allocations
+    from nbprof.ingest.trace.work.host_events import HostEvents
+    from nbprof.ingest.trace.work.op_runs import Runs
+    from nbprof.ingest.trace.work.steps import Steps
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

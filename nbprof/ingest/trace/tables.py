@@ -12,33 +12,39 @@ import pandas as pd
 from nbprof._profile import Profile, Recording
 from nbprof.arrays import NONE, Floats, Ints, Rows
 from nbprof.distinct_values import distinct
-from nbprof.ingest.trace import source_text, walltime
-from nbprof.ingest.trace.allocations import (
+from nbprof.ingest.trace import walltime
+from nbprof.ingest.trace.attribution import python_lines
+from nbprof.ingest.trace.attribution.devices import CPU
+from nbprof.ingest.trace.program.function_names import distinguish, short_name
+from nbprof.ingest.trace.program.node_attributes import data_format
+from nbprof.ingest.trace.retraces import find_traces
+from nbprof.ingest.trace.shapes.run_shapes import (
+    RunShapes,
+    ShapeSources,
+    find_shapes,
+    shape_metrics,
+)
+from nbprof.ingest.trace.work.allocations import (
     CPU_ALLOCATOR,
     MEMORY_METRICS,
     ONEDNN_ALLOCATOR,
     Allocations,
     memory_of_runs,
 )
-from nbprof.ingest.trace.devices import CPU
-from nbprof.ingest.trace.event_kinds import Kind
-from nbprof.ingest.trace.function_names import distinguish, short_name
-from nbprof.ingest.trace.host_events import NEVER, HostEvents
-from nbprof.ingest.trace.node_attributes import data_format
-from nbprof.ingest.trace.retraces import find_traces
-from nbprof.ingest.trace.run_shapes import RunShapes, ShapeSources, find_shapes, shape_metrics
+from nbprof.ingest.trace.work.event_kinds import Kind
+from nbprof.ingest.trace.work.host_events import NEVER, HostEvents
 from nbprof.lazy_tables import lazily
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbprof.capture.capture import Variable
-    from nbprof.ingest.trace.flops import Dims
-    from nbprof.ingest.trace.function_defs import Functions
-    from nbprof.ingest.trace.node_names import Resolved
-    from nbprof.ingest.trace.op_runs import Runs
+    from nbprof.ingest.trace.program.function_defs import Functions
+    from nbprof.ingest.trace.program.node_names import Resolved
+    from nbprof.ingest.trace.shapes.flops import Dims
     from nbprof.ingest.trace.stages import Attribution, Program, RecordedTrace, Work
-    from nbprof.ingest.trace.steps import Steps
+    from nbprof.ingest.trace.work.op_runs import Runs
+    from nbprof.ingest.trace.work.steps import Steps
 
 Tables = dict[str, Any]
 """Tables by the name that a Profile gives them, or functions that make them when asked for."""
@@ -124,11 +130,11 @@ def _shape_sources(
 
 def _source_tables(trace: "RecordedTrace", attribution: "Attribution") -> Tables:
     sources, cells = attribution.sources, trace.capture.cells
-    texts = source_text.line_texts(sources.stacks, cells)
-    in_cells = source_text.cell_texts((*sources.stacks, *sources.module_stacks), cells)
+    texts = python_lines.line_texts(sources.stacks, cells)
+    in_cells = python_lines.cell_texts((*sources.stacks, *sources.module_stacks), cells)
     return {
-        "frames": partial(source_text.frame_table, sources.stacks, sources.module_stacks, texts),
-        "cells": partial(source_text.cell_table, in_cells),
+        "frames": partial(python_lines.frame_table, sources.stacks, sources.module_stacks, texts),
+        "cells": partial(python_lines.cell_table, in_cells),
     }
 
 

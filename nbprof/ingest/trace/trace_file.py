@@ -13,15 +13,15 @@ from nbprof._profile import Profile
 from nbprof.arrays import NONE
 from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture
 from nbprof.ingest.protobuf.wire import LENGTH, Buffer
-from nbprof.ingest.trace import hlo_modules
-from nbprof.ingest.trace.allocations import CPU_ALLOCATOR, MEMORY_METRICS, ONEDNN_ALLOCATOR
-from nbprof.ingest.trace.devices import CPU
-from nbprof.ingest.trace.event_kinds import WANTED, Kind
-from nbprof.ingest.trace.host_events import HostEvents, read_host
+from nbprof.ingest.trace.attribution.devices import CPU
 from nbprof.ingest.trace.pipeline import make_profile, profile_start_ns
+from nbprof.ingest.trace.program import hlo_modules
 from nbprof.ingest.trace.stages import RecordedTrace
-from nbprof.ingest.trace.tpu_ops import has_tpu
 from nbprof.ingest.trace.walltime import line_of_cell
+from nbprof.ingest.trace.work.allocations import CPU_ALLOCATOR, MEMORY_METRICS, ONEDNN_ALLOCATOR
+from nbprof.ingest.trace.work.event_kinds import WANTED, Kind
+from nbprof.ingest.trace.work.host_events import HostEvents, read_host
+from nbprof.ingest.trace.work.tpu_ops import has_tpu
 from nbprof.ingest.xspace.xspace import XSpace, read_space
 from nbprof.progress import Done, no_matter
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from nbprof.arrays import NONE, Ints, Rows
-from nbprof.ingest.trace.event_kinds import Kind
-from nbprof.ingest.trace.nesting import Nesting
+from nbprof.ingest.trace.work.event_kinds import Kind
+from nbprof.ingest.trace.work.nesting import Nesting
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.host_events import HostEvents
-    from nbprof.ingest.trace.op_runs import Runs
     from nbprof.ingest.trace.stages import RecordedTrace
+    from nbprof.ingest.trace.work.host_events import HostEvents
+    from nbprof.ingest.trace.work.op_runs import Runs
 
 PYTHON, TRACING, DISPATCH, OPS, GRAPH, INPUT, COMPILING = range(7)
 CATEGORIES = (

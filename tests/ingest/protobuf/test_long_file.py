@@ -14,7 +14,7 @@ from nbprof.files import file_kinds
 from nbprof.ingest.protobuf import long_file
 from nbprof.ingest.protobuf.long_file import LongFile
 from nbprof.ingest.protobuf.wire import Buffer
-from nbprof.ingest.trace.event_kinds import WANTED
+from nbprof.ingest.trace.work.event_kinds import WANTED
 from nbprof.ingest.xspace import event_search, events, xspace
 
 COLUMNS = ("line_plane", "line_id", "line", "kind", "name", "display_name", "start_ps")

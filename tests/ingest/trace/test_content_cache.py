@@ -1,6 +1,6 @@
 import pytest
 
-from nbprof.ingest.trace.content_cache import ContentCache
+from nbprof.ingest.trace.program.content_cache import ContentCache
 
 
 class Reader:

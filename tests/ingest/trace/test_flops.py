@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support.captured import batches, mlp, profiled
 
-from nbprof.ingest.trace.flops import FORMULAS, Run, float_ops
-from nbprof.ingest.trace.node_attributes import read_attributes
-from nbprof.ingest.trace.output_shapes import infer_shape
+from nbprof.ingest.trace.program.node_attributes import read_attributes
+from nbprof.ingest.trace.shapes.flops import FORMULAS, Run, float_ops
+from nbprof.ingest.trace.shapes.output_shapes import infer_shape
 
 pytestmark = pytest.mark.tensorflow
 

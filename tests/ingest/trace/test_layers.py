@@ -5,8 +5,8 @@ import math
 import pytest
 from support.by_hand import node, profile, variable
 
-from nbprof.ingest.trace.layers import forward_name, settle
-from nbprof.ingest.trace.output_sizes import output_bytes, parse_typed
+from nbprof.ingest.trace.attribution.layers import forward_name, settle
+from nbprof.ingest.trace.shapes.output_bytes import output_bytes, parse_typed
 
 TRAINED = profile(
     node("a/MatMul", "MatMul", micros=10, flops=100, layer="model/dense"),

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbprof.arrays import NONE
-from nbprof.ingest.trace.nesting import Nesting, sort_order
+from nbprof.ingest.trace.work.nesting import Nesting, sort_order
 
 interval = st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 20))
 

@@ -1,6 +1,6 @@
 from types import SimpleNamespace
 
-from nbprof.ingest.trace.python_stacks import (
+from nbprof.ingest.trace.program.python_stacks import (
     RUNNERS,
     below_runners,
     in_cells,

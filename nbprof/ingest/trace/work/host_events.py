@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import NONE, Ints, Mask, Rows
-from nbprof.ingest.trace.event_kinds import KIND_BY_STAT, Kind
-from nbprof.ingest.trace.nesting import Nesting, sort_order
+from nbprof.ingest.trace.work.event_kinds import KIND_BY_STAT, Kind
+from nbprof.ingest.trace.work.nesting import Nesting, sort_order
 from nbprof.ingest.xspace.stat_columns import StatsOf
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from nbprof.distinct_values import distinct_pairs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbprof.ingest.trace.op_runs import Runs
     from nbprof.ingest.trace.stages import Program
+    from nbprof.ingest.trace.work.op_runs import Runs
     from nbprof.ingest.xspace.xspace import XSpace
 
 CPU = "/device:CPU:0"

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nbprof.ingest.trace.flops import Dims, broadcast
-from nbprof.ingest.trace.node_attributes import Attributes, MissingError, flag, numbers
+from nbprof.ingest.trace.program.node_attributes import Attributes, MissingError, flag, numbers
+from nbprof.ingest.trace.shapes.flops import Dims, broadcast
 from nbprof.op_types import PADDED, main_type, replaced_type
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.function_defs import DefinedNode, Functions
-    from nbprof.ingest.trace.node_names import Resolved
+    from nbprof.ingest.trace.program.function_defs import DefinedNode, Functions
+    from nbprof.ingest.trace.program.node_names import Resolved
 
 Shapes = Sequence[Dims | None]
 Feeding = tuple[str, tuple[str, ...]]

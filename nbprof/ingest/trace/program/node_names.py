@@ -10,12 +10,17 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbprof.ingest.trace.function_names import INPUT_PIPELINE, is_traced, short_name, trace_number
+from nbprof.ingest.trace.program.function_names import (
+    INPUT_PIPELINE,
+    is_traced,
+    short_name,
+    trace_number,
+)
 from nbprof.op_types import is_fused, main_type
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.function_defs import FunctionBody, Functions
-    from nbprof.ingest.trace.op_runs import Executed
+    from nbprof.ingest.trace.program.function_defs import FunctionBody, Functions
+    from nbprof.ingest.trace.work.op_runs import Executed
 
 _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
 _ATTRIBUTE = {"then": "then_branch", "else": "else_branch", "cond": "cond", "body": "body"}

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.arrays import NONE, Ints, Rows
-from nbprof.ingest.trace.event_kinds import Kind
-from nbprof.ingest.trace.nesting import Nesting, sort_order
+from nbprof.ingest.trace.work.event_kinds import Kind
+from nbprof.ingest.trace.work.nesting import Nesting, sort_order
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import DispatchLog
-    from nbprof.ingest.trace.op_runs import Runs
     from nbprof.ingest.trace.stages import RecordedTrace
+    from nbprof.ingest.trace.work.op_runs import Runs
 
 
 @dataclass(frozen=True, eq=False)

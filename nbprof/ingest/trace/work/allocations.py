@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import NONE, Floats, Ints, Mask, Rows
-from nbprof.ingest.trace.event_kinds import Kind
-from nbprof.ingest.trace.host_events import NEVER, memory_events
+from nbprof.ingest.trace.work.event_kinds import Kind
+from nbprof.ingest.trace.work.host_events import NEVER, memory_events
 from nbprof.ingest.xspace.stat_columns import StatsOf
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.host_events import HostEvents
-    from nbprof.ingest.trace.op_runs import Runs
+    from nbprof.ingest.trace.work.host_events import HostEvents
+    from nbprof.ingest.trace.work.op_runs import Runs
 
 
 CPU_ALLOCATOR = b"cpu"

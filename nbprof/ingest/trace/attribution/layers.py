@@ -17,14 +17,14 @@ import numpy as np
 
 from nbprof.arrays import NONE, Mask, Rows
 from nbprof.capture.capture import BACKWARD, METRICS, OPTIMIZER
-from nbprof.ingest.trace.function_names import INPUT_PIPELINE
+from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import Model
-    from nbprof.ingest.trace.node_names import Resolved
-    from nbprof.ingest.trace.op_runs import Runs
+    from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
+    from nbprof.ingest.trace.program.node_names import Resolved
     from nbprof.ingest.trace.stages import Program
-    from nbprof.ingest.trace.watched_calls import WatchedCalls
+    from nbprof.ingest.trace.work.op_runs import Runs
 
 PIPELINE = "input pipeline"
 OUTSIDE = "outside layers"

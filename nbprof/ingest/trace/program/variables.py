@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING
 
-from nbprof.ingest.trace.function_names import is_traced
+from nbprof.ingest.trace.program.function_names import is_traced
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import Model
-    from nbprof.ingest.trace.function_defs import DefinedNode, Functions
-    from nbprof.ingest.trace.node_names import Resolved
+    from nbprof.ingest.trace.program.function_defs import DefinedNode, Functions
+    from nbprof.ingest.trace.program.node_names import Resolved
 
 Taken = Mapping[str, tuple[str, set[int]]]
 """`{node: (function that defines it, variables it takes)}`."""

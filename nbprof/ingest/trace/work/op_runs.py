@@ -14,13 +14,13 @@ import numpy.typing as npt
 from nbprof.arrays import NONE, Ints, Mask, Rows
 from nbprof.capture.capture import session_group
 from nbprof.distinct_values import distinct_pairs
-from nbprof.ingest.trace import callers
-from nbprof.ingest.trace.event_kinds import Kind, split
-from nbprof.ingest.trace.function_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
+from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
+from nbprof.ingest.trace.work import callers
+from nbprof.ingest.trace.work.event_kinds import Kind, split
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.host_events import HostEvents
-    from nbprof.ingest.trace.steps import Steps
+    from nbprof.ingest.trace.work.host_events import HostEvents
+    from nbprof.ingest.trace.work.steps import Steps
 
 
 _HLO_NUMBER = re.compile(r"([._]\d+)+$")

@@ -11,12 +11,12 @@ import numpy as np
 
 from nbprof.arrays import NONE, Ints, Rows
 from nbprof.distinct_values import distinct, distinct_pairs
-from nbprof.ingest.trace.event_kinds import Kind
+from nbprof.ingest.trace.work.event_kinds import Kind
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import SessionLog
-    from nbprof.ingest.trace.host_events import HostEvents
-    from nbprof.ingest.trace.steps import Steps
+    from nbprof.ingest.trace.work.host_events import HostEvents
+    from nbprof.ingest.trace.work.steps import Steps
 
 # Work belongs to a group: a function, as a row of `strings`, or one of these.
 NOWHERE = 0

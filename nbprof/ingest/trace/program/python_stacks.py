@@ -1,17 +1,18 @@
 """Python stacks: where in the user's code a node was made or an eager op ran, and what for."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from os import sep
 from pathlib import Path
 from typing import Any
 
+import nbprof
 from nbprof.capture.capture import LOSS, METRICS, OPTIMIZER, Frame, Stack
-from nbprof.ingest.trace.content_cache import ContentCache
+from nbprof.ingest.trace.program.content_cache import ContentCache
 
-RUNNERS = (f"{Path(__file__).parents[2]}{sep}", f"{sep}IPython{sep}core{sep}")
+RUNNERS = (f"{Path(nbprof.__file__).parent}{sep}", f"{sep}IPython{sep}core{sep}")
 """Path fragments of the files that run the user's code; a stack begins below them."""
 
 FRAMEWORKS = re.compile(
@@ -102,6 +103,27 @@ def _read_stacks(info: Any) -> dict[str, NodeStack]:
 
 def _at(files: list[str], number: int) -> str:
     return files[number] if 0 <= number < len(files) else ""
+
+
+NO_STACK = NodeStack(())
+
+
+class GraphStacks:
+    """The Python stacks that made the nodes of functions and graphs, framework frames included."""
+
+    def __init__(self, function_stacks: Callable[[str], Any]) -> None:
+        self._function_stacks = function_stacks
+        self._known: dict[str, dict[str, NodeStack]] = {"": {}}
+
+    def of(self, function: str, node: str) -> NodeStack:
+        """Return a node's stack; nodes that TensorFlow adds around a loop have the loop's."""
+        if function not in self._known:
+            info = self._function_stacks(function)
+            self._known[function] = {} if info is None else read_stacks(info)
+        known = self._known[function]
+        while known and node and node not in known:
+            node = node.rpartition("/")[0]
+        return known.get(node, NO_STACK)
 
 
 def below_runners(stack: Iterable[Frame]) -> Stack:

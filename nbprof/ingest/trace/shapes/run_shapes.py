@@ -14,16 +14,16 @@ import numpy as np
 
 from nbprof.arrays import NONE, Floats, Ints, Rows
 from nbprof.distinct_values import distinct, distinct_pairs
-from nbprof.ingest.trace.flops import Dims, Run, float_ops
-from nbprof.ingest.trace.output_shapes import OutputShapes
-from nbprof.ingest.trace.output_sizes import output_bytes, parse_typed
+from nbprof.ingest.trace.shapes.flops import Dims, Run, float_ops
+from nbprof.ingest.trace.shapes.output_bytes import output_bytes, parse_typed
+from nbprof.ingest.trace.shapes.output_shapes import OutputShapes
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.allocations import Allocations
-    from nbprof.ingest.trace.function_defs import Functions
-    from nbprof.ingest.trace.node_names import Resolved
-    from nbprof.ingest.trace.op_runs import Runs
-    from nbprof.ingest.trace.watched_calls import WatchedCalls
+    from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
+    from nbprof.ingest.trace.program.function_defs import Functions
+    from nbprof.ingest.trace.program.node_names import Resolved
+    from nbprof.ingest.trace.work.allocations import Allocations
+    from nbprof.ingest.trace.work.op_runs import Runs
 
 ShapeList = tuple[Dims | None, ...]
 """The shapes of several tensors, None for an unknown one."""

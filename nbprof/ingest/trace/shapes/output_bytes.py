@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from math import nan, prod
 
-from nbprof.ingest.trace.flops import Dims, broadcast
+from nbprof.ingest.trace.shapes.flops import Dims, broadcast
 from nbprof.op_types import replaced_type
 
 Typed = tuple[int, Dims]

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Spans, scan
-from nbprof.ingest.trace.function_names import function_of_module
+from nbprof.ingest.trace.program.function_names import function_of_module
 from nbprof.ingest.xspace.metadata_stats import read_event_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbprof.capture.capture import Frame, Stack
-    from nbprof.ingest.trace.node_names import Resolved
-    from nbprof.ingest.trace.op_runs import Executed
+    from nbprof.ingest.trace.program.node_names import Resolved
+    from nbprof.ingest.trace.work.op_runs import Executed
     from nbprof.ingest.xspace.xspace import XSpace
 
 PLANE, PROTO = "/host:metadata", b"Hlo Proto"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan, prod
 
-from nbprof.ingest.trace.node_attributes import Attributes, MissingError, numbers
+from nbprof.ingest.trace.program.node_attributes import Attributes, MissingError, numbers
 from nbprof.op_types import FUSED, replaced_type
 
 Dims = tuple[int, ...]

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nbprof.ingest.trace.content_cache import ContentCache
-from nbprof.ingest.trace.node_attributes import Attributes, read_attributes
+from nbprof.ingest.trace.program.content_cache import ContentCache
+from nbprof.ingest.trace.program.node_attributes import Attributes, read_attributes
 
 
 class DefinedNode(NamedTuple):

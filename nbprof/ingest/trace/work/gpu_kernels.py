@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.arrays import NONE
-from nbprof.ingest.trace.event_kinds import split
-from nbprof.ingest.trace.function_names import function_of_module
-from nbprof.ingest.trace.op_runs import Executed, hlo_type
+from nbprof.ingest.trace.program.function_names import function_of_module
+from nbprof.ingest.trace.work.event_kinds import split
+from nbprof.ingest.trace.work.op_runs import Executed, hlo_type
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
     from nbprof.arrays import Ints, Mask, Rows
-    from nbprof.ingest.trace.device_steps import DeviceSteps
-    from nbprof.ingest.trace.op_runs import Runs
+    from nbprof.ingest.trace.work.op_runs import Runs
+    from nbprof.ingest.trace.work.steps import DeviceSteps
     from nbprof.ingest.xspace.xspace import XSpace
 
 SEPARATOR = "::"

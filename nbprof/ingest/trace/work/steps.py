@@ -1,18 +1,70 @@
-"""Steps as accelerators mark them, on the line `Steps` of their planes."""
+"""Steps: outermost function calls, session runs and Trace blocks, and the events inside them.
+
+Accelerators mark steps too, on the line `Steps` of their planes.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from nbprof.arrays import NONE, Ints, Rows
-from nbprof.ingest.trace.steps import Steps
+from nbprof.arrays import NONE, Ints, Mask, Rows
+from nbprof.ingest.trace.work.event_kinds import Kind
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.host_events import HostEvents
+    from nbprof.ingest.trace.work.host_events import HostEvents
     from nbprof.ingest.xspace.xspace import XSpace
 
-STEPS = "Steps"
+MARKS_LINE = "Steps"
+"""Name of the line on which accelerators mark steps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The steps of a trace, in order of their start; times in ps."""
+
+    event: Rows
+    """The host event of each step, NONE for a step that only accelerators mark."""
+    start: Ints
+    end: Ints
+    step_of_event: npt.NDArray[np.int32]
+    """The step that each host event is nested in, or NONE."""
+    names: tuple[str, ...] = ()
+    """Names of the steps that only accelerators mark."""
+
+    def at(self, time: Ints) -> Rows:
+        """Return the step of each moment: the running one, else the next or the last."""
+        if not len(self.event):
+            return np.zeros(len(time), dtype=np.intp)
+        ended = np.searchsorted(np.maximum.accumulate(self.end), time, side="right")
+        return np.minimum(ended, len(self.event) - 1)
+
+
+def find_steps(host: "HostEvents") -> Steps:
+    """Find the outermost steps, without calls that an op makes or that happen while tracing."""
+    candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK) | _failed_calls(host)
+    event = np.flatnonzero(candidate)
+    outer = host.inside(candidate | host.of(Kind.PROCESS), event) == NONE
+    outer &= host.inside_of(Kind.BUILDING, event=event) == NONE
+    event = event[outer]
+    event = event[np.argsort(host.start[event], kind="stable")]
+
+    is_step = np.zeros(len(host.row), dtype=bool)
+    is_step[event] = True
+    number = np.full(len(host.row) + 1, NONE, dtype=np.int32)  # the last entry is for NONE
+    number[event] = np.arange(len(event))
+    step_of_event = number[host.inside(is_step)]
+    step_of_event[event] = number[event]
+    return Steps(event, host.start[event], host.end[event], step_of_event)
+
+
+def _failed_calls(host: "HostEvents") -> npt.NDArray[np.bool_]:
+    """Mark functions that ran without a call around them: TensorFlow drops a call that raises."""
+    called = np.flatnonzero(host.of(Kind.EAGER) & (host.number("is_func", 0) == 1))
+    alone = np.zeros(len(host.row), dtype=bool)
+    alone[called[host.inside_of(Kind.CALL, event=called) == NONE]] = True
+    return alone
 
 
 def lines_named(space: "XSpace", prefix: str, name: str) -> Rows:
@@ -75,12 +127,12 @@ class _Marks:
     labels: list[str]
     """The distinct names."""
 
-    def only(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "_Marks":
+    def only(self, chosen: Mask) -> "_Marks":
         return _Marks(self.row[chosen], self.label[chosen], self.labels)
 
 
 def _find_marks(space: "XSpace") -> _Marks:
-    lines = lines_named(space, "/device:", STEPS)
+    lines = lines_named(space, "/device:", MARKS_LINE)
     row = np.flatnonzero(np.isin(space.line, lines)) if len(lines) else lines
     row = row[np.lexsort((space.start_ps[row], space.line_plane[space.line[row]]))]
     names, label = np.unique(space.name[row], return_inverse=True)

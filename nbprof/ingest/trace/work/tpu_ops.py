@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbprof.arrays import NONE, Floats, Ints, Rows
-from nbprof.ingest.trace.device_steps import DeviceSteps, lines_named
-from nbprof.ingest.trace.nesting import Nesting, sort_order
-from nbprof.ingest.trace.op_runs import Executed, Runs, hlo_type
+from nbprof.ingest.trace.work.nesting import Nesting, sort_order
+from nbprof.ingest.trace.work.op_runs import Executed, Runs, hlo_type
+from nbprof.ingest.trace.work.steps import DeviceSteps, lines_named
 
 if TYPE_CHECKING:
     from nbprof.ingest.xspace.metadata_stats import Name, Stats

@@ -1,0 +1,1 @@
+"""Stage 2: the definitions behind the nodes that ran."""

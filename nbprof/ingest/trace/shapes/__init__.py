@@ -1,0 +1,1 @@
+"""Shapes of runs, and the float operations and output bytes that follow from them."""
