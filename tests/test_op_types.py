@@ -1,4 +1,4 @@
-"""Kernels of oneDNN have names of their own; what they replaced is known by them."""
+"""The names of oneDNN's kernels reveal the ops they replaced."""
 
 import pytest
 
@@ -26,6 +26,6 @@ from nbprof.op_types import main_type, replaced_type
         ("_Retval", "_Retval", "_Retval"),
     ],
 )
-def test_a_kernel_of_onednn_does_the_work_of_the_op_it_is_named_after(kernel, replaced, main):
+def test_a_onednn_kernel_maps_to_the_op_it_replaced(kernel, replaced, main):
     assert replaced_type(kernel) == replaced
     assert main_type(kernel) == main

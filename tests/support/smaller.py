@@ -1,8 +1,8 @@
-"""Make a failing list or protobuf message smaller while it still fails."""
+"""Shrink a failing list or protobuf message while it still fails."""
 
 
 def fewer(items, fails):
-    """Find a shorter list that still fails, by leaving out halves, quarters, ... single items."""
+    """Return a shorter list that still fails, leaving out halves, quarters, … single items."""
     items = list(items)
     size = len(items)
     while size:
@@ -18,13 +18,13 @@ def fewer(items, fails):
 
 
 def smaller(kind, content, fails, keep=("name", "node_name", "id_to_string")):
-    """Find smaller bytes of a message that still fail.
+    """Return a smaller serialized message that still fails.
 
     Args:
-        kind: the class of the message.
+        kind: class of the message.
         content: its bytes.
-        fails: tells whether given bytes (never empty ones) still fail.
-        keep: fields that stay as they are.
+        fails: returns whether such bytes, never empty ones, still fail.
+        keep: fields to leave as they are.
     """
     message = kind.FromString(content)
 
@@ -53,7 +53,7 @@ def _reduce(message, fails, keep):
 
 
 def _only(message, name):
-    """Copy one field."""
+    """Return a copy of the message with this field only."""
     copy = type(message)()
     copy.CopyFrom(message)
     for field, _ in message.ListFields():

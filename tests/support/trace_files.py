@@ -1,19 +1,19 @@
-"""Trace files made by hand: what hosts, GPUs and TPUs write, in miniature."""
+"""Hand-built trace files: what hosts, GPUs and TPUs write, in miniature."""
 
 from support.xspace_bytes import Unsigned, event, line, plane, space
 
 US = 1_000_000  # ps
 DERIVED = 0xDEADBEEF
-"""From here on the profiler numbers the lines that it derives from others."""
+"""Number of the first line that the profiler derives from others."""
 
 
 def span(name, start, duration, **stats):
-    """An event, times in µs."""
+    """Return an event; times in µs."""
     return event(name, start * US, duration * US, stats)
 
 
 def op(name, start, duration, **stats):
-    """One run of a graph node, times in µs."""
+    """Return one run of a graph node; times in µs."""
     return event(name, start * US, duration * US, stats, display_name=name.rpartition(":")[2])
 
 
@@ -25,7 +25,7 @@ def environment(start_ns, stop_ns):
 
 
 def step(number, start, duration, slower=0):
-    """The events of one training step: its block on Python's thread, its ops on another."""
+    """Return one training step: its block on Python's thread and its ops on another."""
     call = [
         span("train", start, duration, step_num=number),
         span("EagerExecute", start + 1, duration - 2, eager_op="__inference_f_1", is_func=1),
@@ -40,7 +40,7 @@ def step(number, start, duration, slower=0):
 
 
 def host_trace(slower=0, steps=3, start_ns=5_000_000, extra=()):
-    """The trace of a host of a training; `slower` is how much longer its products take, in µs."""
+    """Return the trace of a training host whose products take `slower` µs longer."""
     python, compute = [], []
     for number in range(steps):
         call, ops = step(number, 100 * number, 60 + slower, slower)
@@ -56,7 +56,7 @@ def host_trace(slower=0, steps=3, start_ns=5_000_000, extra=()):
 
 
 def gpu_trace():
-    """A step on a GPU with two streams: kernels, a copy, and the lines derived from them."""
+    """Return two steps on a GPU with two streams: kernels, a copy, and derived lines."""
     launches = [
         span("cuLaunchKernel", 8, 1, correlation_id=11),
         span("cuLaunchKernel", 10, 1, correlation_id=12),
@@ -76,7 +76,7 @@ def gpu_trace():
     compute = [
         span("volta_sgemm_128x64", 20, 30, correlation_id=11, **matmul),
         span("splitKreduce_kernel", 50, 4, correlation_id=12, **matmul),
-        # Launched in step 0, but run when step 1 has begun.
+        # Launched in step 0, but runs after step 1 has begun.
         span("relu_kernel", 61, 6, correlation_id=15, **relu),
         span("volta_sgemm_128x64", 80, 30, correlation_id=14, **matmul),
     ]
@@ -112,7 +112,7 @@ def gpu_trace():
 
 
 def hlo(name, start, duration, tf_op=None, category=None, flops=None, program=5):
-    """One run of an HLO op on a TPU, times in µs."""
+    """Return one run of an HLO op on a TPU; times in µs."""
     kind = {"program_id": Unsigned(program), "symbol_id": Unsigned(sum(map(ord, name)))}
     kind |= {"tf_op": tf_op} if tf_op else {}
     kind |= {"hlo_category": category} if category else {}
@@ -126,7 +126,7 @@ def hlo(name, start, duration, tf_op=None, category=None, flops=None, program=5)
 
 
 def tpu_trace(cores=2, host_steps=False):
-    """Two steps on the cores of a TPU, a loop inside each; and what else their planes hold."""
+    """Return two steps on the cores of a TPU, each with a loop, and the planes' other lines."""
     planes = []
     for core in range(cores):
         ops = []
@@ -163,7 +163,7 @@ def tpu_trace(cores=2, host_steps=False):
                 ],
             )
         )
-    # The host is ahead of the device: it has launched step 1 when the device begins with step 0.
+    # The host runs ahead: it has launched step 1 by the time the device begins step 0.
     python = [span("train", 4 * number, 3, step_num=number) for number in range(2)]
     host = plane("/host:CPU", lines=[line(1, "python", 0, python if host_steps else [])])
     return space(host, *planes, environment(5_000_000, 5_250_000))

@@ -1,4 +1,4 @@
-"""GPU- and TPU-shaped traces: what is accelerator time, of which op, in which step."""
+"""Traces of GPUs and TPUs: which op and step accelerator time is charged to."""
 
 import contextlib
 from random import Random
@@ -30,18 +30,18 @@ def gpu(tmp_path):
     return loaded(gpu_trace(), tmp_path)
 
 
-def test_kernels_are_time_of_the_ops_that_launched_them_and_the_host_counts_their_runs(gpu):
+def test_kernels_are_charged_to_the_ops_that_launched_them_and_runs_count_on_the_host(gpu):
     found = rows(gpu, "accelerator_micros", "cpu_micros", "run_count")
 
     assert found["dense/MatMul"] == [64, 10, 2]
     assert found["dense/Relu"] == [6, 2, 1]
 
 
-def test_kernels_of_compiled_functions_are_their_hlo_ops_counted_by_kernels_in_a_row(gpu):
+def test_consecutive_kernels_of_an_hlo_op_count_as_one_run(gpu):
     assert rows(gpu, "accelerator_micros", "run_count")["jit_f/fusion.3"] == [8, 2]
 
 
-def test_derived_lines_are_not_counted_again_and_unnamed_copies_are_a_note(gpu):
+def test_derived_lines_are_ignored_and_kernels_without_an_op_are_noted(gpu):
     assert gpu.op().frame["accelerator_micros"].sum() == 64 + 6 + 8
     assert "9 µs of accelerator work carry no op's name and are in no row" in gpu.notes
 
@@ -52,7 +52,7 @@ def test_a_kernel_belongs_to_the_step_that_launched_it(gpu):
     assert rows(gpu, "accelerator_micros", step=1)["dense/MatMul"] == [30]
 
 
-def test_streams_are_threads_and_ops_know_their_device(gpu):
+def test_streams_are_listed_as_threads_and_ops_name_their_device(gpu):
     threads = gpu.threads.set_index("name")["device"]
 
     assert threads["Stream #7(Compute)"] == threads["Stream #8(MemcpyH2D,Compute)"]
@@ -65,7 +65,7 @@ def tpu(tmp_path):
     return loaded(tpu_trace(), tmp_path)
 
 
-def test_hlo_ops_are_accelerator_time_without_what_ran_inside_them(tpu):
+def test_an_hlo_op_is_not_charged_for_the_ops_inside_it(tpu):
     found = rows(tpu, "accelerator_micros", "cpu_micros", "run_count")
 
     assert found["jit(f)/jit(main)/while/while.7"] == [4 * 20, 0, 4]
@@ -79,7 +79,7 @@ def test_the_op_type_is_the_hlo_category_or_the_name_without_its_number(tpu):
     assert set(tpu.nodes["op_type"]) == {"while", "convolution fusion", "copy", "fusion"}
 
 
-def test_float_ops_are_those_that_the_trace_says_and_not_known_elsewhere(tpu):
+def test_float_ops_are_those_the_trace_states_and_unknown_otherwise(tpu):
     frame = tpu.op(select="float_ops").frame.set_index("name")["float_ops"]
 
     assert frame["convolution fusion"] == 8 * 4_000
@@ -88,14 +88,14 @@ def test_float_ops_are_those_that_the_trace_says_and_not_known_elsewhere(tpu):
     assert any("are not known for all runs" in note for note in tpu.op(select="float_ops").notes)
 
 
-def test_steps_are_those_that_the_cores_mark(tpu):
+def test_steps_that_the_cores_mark_are_the_steps(tpu):
     assert tpu.steps["function"].tolist() == ["0", "1"]
     assert tpu.steps["start_micros"].tolist() == [0, 100]
     assert tpu.steps["micros"].tolist() == [96, 96]
     assert rows(tpu, "accelerator_micros", step=1)["jit_f/copy.12"] == [10]
 
 
-def test_marks_of_cores_are_matched_with_the_steps_of_the_host_that_launched_them(tmp_path):
+def test_steps_that_cores_mark_are_matched_with_those_of_the_host(tmp_path):
     profile = loaded(tpu_trace(host_steps=True), tmp_path)
 
     assert profile.steps["function"].tolist() == ["train", "train"]
@@ -103,7 +103,7 @@ def test_marks_of_cores_are_matched_with_the_steps_of_the_host_that_launched_the
     assert rows(profile, "run_count", step=1)["jit_f/copy.12"] == [2]
 
 
-def test_a_node_that_ran_on_all_cores_has_all_devices(tpu):
+def test_a_node_that_ran_on_several_cores_lists_them_all(tpu):
     devices = tpu.op(select="device").frame.set_index("name")["device"]
 
     assert devices["copy"] == "/device:TPU:0|/device:TPU:1"
@@ -111,7 +111,7 @@ def test_a_node_that_ran_on_all_cores_has_all_devices(tpu):
 
 
 @pytest.mark.parametrize("make", [gpu_trace, tpu_trace])
-def test_mutated_traces_give_a_profile_or_one_sentence(make, tmp_path):
+def test_mutated_traces_are_read_or_refused_with_an_nbprof_error(make, tmp_path):
     whole, mix = make(), Random(3)
     for _ in range(80):
         mutated = bytearray(whole)
@@ -122,7 +122,7 @@ def test_mutated_traces_give_a_profile_or_one_sentence(make, tmp_path):
 
 
 @pytest.mark.parametrize("make", [gpu_trace, tpu_trace])
-def test_everything_can_be_asked_of_an_accelerators_trace(make, tmp_path):
+def test_every_view_and_export_works_for_accelerators(make, tmp_path):
     profile = loaded(make(), tmp_path)
 
     for view in ("op", "scope", "graph", "layer"):

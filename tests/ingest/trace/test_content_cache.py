@@ -4,11 +4,11 @@ from nbprof.ingest.trace.program.content_cache import ContentCache
 
 
 class Reader:
-    """Counts how often it reads."""
+    """Records every source that it reads past the cache."""
 
-    def __init__(self, room=100):
+    def __init__(self, capacity=100):
         self.read = []
-        self._cache = ContentCache(room)
+        self._cache = ContentCache(capacity)
 
     def __call__(self, source):
         def read():
@@ -18,17 +18,17 @@ class Reader:
         return self._cache.get(source, read)
 
 
-def test_the_same_bytes_are_read_once_and_others_for_themselves():
+def test_equal_bytes_are_read_once():
     reader = Reader()
 
-    assert [reader(one) for one in (b"one", b"two", bytes(bytearray(b"one")))] == [
+    assert [reader(source) for source in (b"one", b"two", bytes(bytearray(b"one")))] == [
         *("one", "two", "one")
     ]
     assert reader.read == [b"one", b"two"]
 
 
-def test_what_was_used_longest_ago_is_forgotten_where_there_is_no_room():
-    reader = Reader(room=10)
+def test_the_least_recently_used_entry_is_evicted():
+    reader = Reader(capacity=10)
 
     for source in (b"1234", b"abcd", b"1234", b"wxyz"):
         reader(source)
@@ -41,8 +41,8 @@ def test_what_was_used_longest_ago_is_forgotten_where_there_is_no_room():
     assert reader.read == [b"abcd"]
 
 
-def test_what_is_larger_than_the_room_is_read_each_time_and_puts_nothing_out():
-    reader = Reader(room=10)
+def test_a_source_beyond_the_capacity_is_not_cached_and_evicts_nothing():
+    reader = Reader(capacity=10)
 
     reader(b"1234")
     assert reader(b"a" * 11) == "a" * 11
@@ -52,7 +52,7 @@ def test_what_is_larger_than_the_room_is_read_each_time_and_puts_nothing_out():
     assert reader.read == [b"1234", b"a" * 11, b"a" * 11]
 
 
-def test_what_could_not_be_read_is_not_cache():
+def test_a_failed_read_is_not_cached():
     cache = ContentCache()
 
     def fail():

@@ -1,19 +1,19 @@
-"""What nbprof reads from a trace is what TensorFlow's own converter reads, but for named reasons.
+"""nbprof reads the same from a trace as TensorFlow's own converter, except for named reasons.
 
-Each trace is read by both, and by a plain loop over its protobuf messages that says what is behind
-a difference. Where no reason below is named, runs, time and self time of a node are equal:
+Both read each trace, and so does a plain loop over its protobuf messages, which explains the
+differences. Runs, time and self time of a node are equal except for these reasons:
 
 - memory events: TensorFlow counts each allocation and release that names an op as an occurrence;
-- eager ops: TensorFlow has no row of them, or one without time for their memory events;
-- idle time: TensorFlow has a row of it;
+- eager ops: TensorFlow has no row for them, or one without time for their memory events;
+- idle time: TensorFlow has a row for it;
 - waiting stages: prefetching and parallel stages of an input pipeline wait for other threads, so
-  that nbprof has no row of them, and takes their time off the stage that holds them;
-- called functions: a stage that calls a function of the user's waits for it, and nbprof takes that
-  time off too: the function's ops have it;
-- calls: nbprof takes the calls off that the runtime puts before the names of nodes (`own_name`);
-- hidden names: TensorFlow takes a node whose name begins with an underscore for none;
-- compiled functions: TensorFlow charges the whole call, with preparing and perhaps compiling it,
-  nbprof the execution, and has a row of each of its HLO ops.
+  nbprof has no row for them and does not charge the stage around them for their time;
+- called functions: a stage that calls the user's function waits for it, and nbprof charges that
+  time to the function's ops;
+- calls: nbprof strips the calls that the runtime puts before the names of nodes (`own_name`);
+- hidden names: TensorFlow ignores nodes whose name begins with an underscore;
+- compiled functions: TensorFlow charges the whole call, including preparation and compilation;
+  nbprof charges the execution only, and has a row for each HLO op.
 """
 
 import json
@@ -36,17 +36,17 @@ converter = pytest.importorskip("tensorflow.python.profiler.internal._pywrap_pro
 
 IDLE = ("IDLE", "IDLE")
 STAGE = "Dataset"
-"""The type that TensorFlow gives the stages of input pipelines."""
+"""TensorFlow's type for the stages of input pipelines."""
 CALLS = re.compile(r"^(_(?:send|recv|arg|retval)_)?(?:(?:Stateful)?PartitionedCall(?:_\d+)?/)+")
 WAITING = re.compile(r"(Prefetch|Parallel|MapAndBatch)\w*")
 EXECUTION = re.compile(r"[CG]puExecutable::ExecuteAsyncOnStream")
 LAUNCHERS = ("PartitionedCall", "StatefulPartitionedCall")
-"""Nodes of a graph that call a function, here only compiled ones: others are inlined."""
+"""Graph nodes that call a function; here it is a compiled one, as others are inlined."""
 MEMORY = ("MemoryAllocation", "MemoryDeallocation")
 
 
 class Sum(NamedTuple):
-    """Runs, and µs with and without what ran inside."""
+    """Runs, and µs with and without the ops inside."""
 
     runs: float
     total: float
@@ -58,7 +58,7 @@ class Sum(NamedTuple):
 
 NOTHING = Sum(0, 0, 0)
 
-# What is traced
+# The traced cells
 
 
 def keras_fit():
@@ -121,7 +121,7 @@ CELLS = (keras_fit, eager_loop, input_pipeline, compiled_function)
 
 
 def record(make, folder):
-    """Trace a warm cell with every op and allocation recorded."""
+    """Trace a warm cell, recording every op and allocation."""
     body = make()
     body()
     with switches.allocations_recorded():
@@ -148,7 +148,7 @@ def own_name(name):
 
 
 def by_tensorflow(path, place="Host"):
-    """Read TensorFlow's table of ops, by name and type; it leaves a file beside the trace."""
+    """Read TensorFlow's table of ops by name and type; this leaves a file beside the trace."""
     data, succeeded = converter.xspace_to_tools_data([str(path)], "framework_op_stats", {})
     assert succeeded
     table = json.loads(data)[0]
@@ -165,7 +165,7 @@ def by_tensorflow(path, place="Host"):
 
 
 def by_nbprof(path):
-    """Add up what nbprof read, by name and type."""
+    """Add up nbprof's events by name and type."""
     profile = nbprof.load(path)
     events = profile.events.merge(
         profile.nodes[["name", "op_type"]], left_on="node", right_index=True
@@ -177,17 +177,17 @@ def by_nbprof(path):
 
 
 class Loop:
-    """A trace as a loop over its messages sees it."""
+    """A trace as a plain loop over its messages sees it."""
 
     def __init__(self, path):
         self.named = defaultdict(lambda: NOTHING)
-        """Runs and µs of the events of a name."""
+        """Runs and µs of events by name."""
         self.memory = Counter()
-        """How many memory events name each op."""
+        """Number of memory events that name each op."""
         self.eager = defaultdict(lambda: NOTHING)
-        """Runs and µs of the kernels of each eager op."""
+        """Runs and µs of kernels by eager op."""
         self.calling = set()
-        """Stages of input pipelines that call functions."""
+        """Stages of input pipelines that call a function."""
         self.hlo = NOTHING
         for plane_ in xplane_pb2.XSpace.FromString(path.read_bytes()).planes:
             for line_ in plane_.lines:
@@ -195,7 +195,7 @@ class Loop:
 
     def _read_line(self, plane_, events):
         holders = []
-        # Of two that begin together the longer holds the other.
+        # If two begin together, the longer one holds the other.
         for event_ in sorted(events, key=lambda event_: (event_.offset_ps, -event_.duration_ps)):
             name = own_name(plane_.event_metadata[event_.metadata_id].name)
             stats = {
@@ -222,7 +222,7 @@ class Loop:
                 self.hlo += taken
 
     def total(self, pattern):
-        """Add up all events whose name matches."""
+        """Add up the events whose name matches."""
         matching = (found for name, found in self.named.items() if pattern.fullmatch(name))
         return sum(matching, NOTHING)
 
@@ -238,33 +238,33 @@ def is_waiting(stages):
 
 
 def suffixes(name):
-    """Give a name, and what is left of it without its first scopes."""
+    """Return a name and all that remains of it without its first scopes."""
     scopes = name.split("/")
     return ["/".join(scopes[first:]) for first in range(len(scopes))]
 
 
-# Their differences
+# The differences
 
 
 class Differences:
-    """The rows of both, each once: what a reason explains is taken away."""
+    """The rows of both; whatever a reason explains is removed."""
 
     def __init__(self, path):
         self.loop = Loop(path)
         self.theirs = by_tensorflow(path)
         self.ours = by_nbprof(path)
         self.own_explained = set()
-        """Their keys of rows whose self time differs for a reason."""
+        """TensorFlow's keys of rows whose self time differs for a reason."""
 
     def pairs(self):
-        """Yield their key, and the keys of ours that are the same node."""
+        """Return TensorFlow's keys with nbprof's keys for the same node."""
         same = defaultdict(list)
         for key in self.ours:
             same[self.their_key(*key)].append(key)
         return [(theirs, ours) for theirs, ours in same.items() if theirs in self.theirs]
 
     def their_key(self, name, op_type):
-        """Spell a node as TensorFlow does, without the function that may lead its name."""
+        """Return TensorFlow's key for a node, without the function that may precede its name."""
         if op_type.startswith("Iterator::"):
             return name.replace("/", "::"), STAGE
         spelled = ((each, op_type) for each in suffixes(name))
@@ -286,7 +286,7 @@ class Differences:
         for op, found in self.loop.eager.items():
             ours = self.ours.pop((op, op))
             rest = Sum(ours.runs - found.runs, ours.total - found.total, ours.own)
-            # A node of a graph may have the name of its type, like every eager op.
+            # A graph node may be named after its type, like every eager op.
             if rest.runs:
                 self.ours[op, op] = rest
                 self.own_explained.add((op, op))
@@ -306,7 +306,7 @@ class Differences:
         self._explain_own(self.loop.calling)
 
     def _explain_own(self, stages):
-        """Some stages have less time of their own here."""
+        """Accept that nbprof charges these stages less self time."""
         self.own_explained |= {(name, STAGE) for name in stages}
         for theirs, ours in self.pairs():
             if theirs in self.own_explained:
@@ -343,7 +343,7 @@ class Differences:
         return sum((table[key] for key in keys), NOTHING)
 
     def unexplained(self):
-        """Give what is left: rows with unequal figures, and rows of one alone."""
+        """Return what is left: rows with different figures and rows of only one reader."""
         left = {}
         for theirs, ours in self.pairs():
             found, expected = self._sum(self.ours, ours), self.theirs.pop(theirs)
@@ -355,7 +355,7 @@ class Differences:
         return left | self.theirs | self.ours
 
 
-def test_nothing_differs_from_tensorflow_without_a_named_reason(trace):
+def test_every_difference_from_tensorflow_has_a_named_reason(trace):
     differences = Differences(trace)
 
     differences.explain_idle_time()
@@ -370,7 +370,7 @@ def test_nothing_differs_from_tensorflow_without_a_named_reason(trace):
     assert differences.unexplained() == {}
 
 
-def test_most_of_a_fit_agrees_but_for_memory_events_and_names(tmp_path):
+def test_most_rows_of_a_fit_equal_tensorflows_apart_from_memory_events_and_names(tmp_path):
     differences = Differences(record(keras_fit, tmp_path))
     differences.explain_memory_events()
     differences.explain_calls()
@@ -384,9 +384,9 @@ def test_most_of_a_fit_agrees_but_for_memory_events_and_names(tmp_path):
     assert len(equal) > 150
 
 
-def test_kernels_of_a_gpu_agree_by_op(tmp_path):
+def test_gpu_time_by_op_equals_tensorflows(tmp_path):
     def run(node, op_type, start, launch, kernel):
-        """Give the op on the host and its kernel; times in µs."""
+        """Return the op on the host and its kernel; times in µs."""
         tf_op = {"tf_op": Written(f"{node}:{op_type}"), "correlation_id": start}
         return (
             event(f"{node}:{op_type}", start * 10**6, launch * 10**6, display_name=op_type),
@@ -424,8 +424,8 @@ def memory_by_tensorflow(path):
     return json.loads(data)["memoryProfilePerAllocator"]
 
 
-def test_the_peak_is_that_of_the_allocations_tensorflow_lists(tmp_path):
-    # On a CPU TensorFlow's own sums are 0: the allocator does not tell what it holds.
+def test_the_memory_peak_follows_from_the_allocations_tensorflow_lists(tmp_path):
+    # TensorFlow's own sums are 0 on a CPU, whose allocator keeps no count.
     path = record(eager_loop, tmp_path)
     listed = memory_by_tensorflow(path)["cpu"]["sampledTimelineSnapshots"]
     held, live, peak, requested = {}, 0, 0, []
@@ -445,7 +445,7 @@ def test_the_peak_is_that_of_the_allocations_tensorflow_lists(tmp_path):
     assert profile.memory().attrs["peak"]["cpu"]["live_bytes"] == peak > 0
 
 
-def test_the_peak_of_an_allocator_that_counts_is_tensorflows(tmp_path):
+def test_the_memory_peak_of_a_counting_allocator_equals_tensorflows(tmp_path):
     sizes = {0: 256, 64: 1024, 128: 512}
     order = [(0, 1), (64, 1), (0, -1), (128, 1), (64, -1), (128, -1)]
     events, live = [event("step", 0, 9_000_000, {"id": 1})], 0

@@ -1,4 +1,4 @@
-"""Loaded traces against the table that TensorFlow's own converter makes of the same file."""
+"""Compare loaded traces with the table that TensorFlow's own converter makes of the same file."""
 
 import json
 import shutil
@@ -13,8 +13,8 @@ plugin = pytest.importorskip("tensorflow.python.profiler.internal._pywrap_profil
 
 
 def converted(path, tmp_path):
-    """Give {(host or device, operation, type): (occurrences, self time)} as TensorFlow has it."""
-    copy = tmp_path / "copy" / path.name  # it writes files of its own beside the trace
+    """Return TensorFlow's {(host or device, operation, type): (occurrences, self time)}."""
+    copy = tmp_path / "copy" / path.name  # TensorFlow writes files beside the trace
     copy.parent.mkdir()
     shutil.copy(path, copy)
     text, _ = plugin.xspace_to_tools_data([str(copy)], "framework_op_stats", {})
@@ -40,7 +40,7 @@ def scopes(profile):
     return frame.set_index("name")
 
 
-def test_a_hosts_ops_have_the_runs_and_times_of_the_converter(tmp_path):
+def test_runs_and_times_of_host_ops_equal_the_converters(tmp_path):
     path = written(tmp_path, host_trace(slower=7, steps=5))
     frame = scopes(nbprof.load(path))
 
@@ -48,19 +48,19 @@ def test_a_hosts_ops_have_the_runs_and_times_of_the_converter(tmp_path):
         assert frame.loc[name, ["run_count", "cpu_micros"]].tolist() == [runs, micros]
 
 
-def test_a_gpus_kernels_have_the_times_of_the_converter(tmp_path):
+def test_times_of_gpu_kernels_equal_the_converters(tmp_path):
     path = written(tmp_path, gpu_trace())
     frame = scopes(nbprof.load(path))
     table = converted(path, tmp_path)
 
-    # The converter leaves out HLO ops whose module's proto is not in the trace.
+    # The converter leaves out HLO ops whose module is not in the trace.
     for (place, name, _), (_, micros) in table.items():
         column = "accelerator_micros" if place == "Device" else "cpu_micros"
         assert frame.loc[name, column] == micros
     assert {name for place, name, _ in table if place == "Device"} == {"dense/MatMul", "dense/Relu"}
 
 
-def test_a_tpus_hlo_ops_have_the_runs_and_times_of_the_converter(tmp_path):
+def test_runs_and_times_of_tpu_ops_equal_the_converters(tmp_path):
     path = written(tmp_path, tpu_trace())
     profile = nbprof.load(path)
     frame = profile.nodes.assign(
@@ -73,11 +73,11 @@ def test_a_tpus_hlo_ops_have_the_runs_and_times_of_the_converter(tmp_path):
     table = converted(path, tmp_path)
     assert len(table) == len(ours) == 4
     for (_, name, kind), expected in table.items():
-        made = "jit_f" if kind == "Unknown" else name  # an op without a name in the program
+        made = "jit_f" if kind == "Unknown" else name  # an op without a path in the program
         assert ours.loc[made].tolist() == list(expected)
 
 
-def test_a_real_traces_graph_ops_have_the_runs_and_times_of_the_converter(tmp_path):
+def test_runs_and_times_of_a_real_trace_equal_the_converters(tmp_path):
     import tensorflow as tf
 
     @tf.function
@@ -105,5 +105,5 @@ def test_a_real_traces_graph_ops_have_the_runs_and_times_of_the_converter(tmp_pa
     for kind in ("MatMul", "Tanh", "AddV2", "Sum"):
         if kind in by_type:
             assert frame.loc[kind, "run_count"] == by_type[kind][0]
-            # ours are whole ns, added up
+            # ours are sums of whole ns
             assert frame.loc[kind, "micros"] == pytest.approx(by_type[kind][1], abs=0.1)

@@ -1,4 +1,4 @@
-"""nbprof's formulas against those registered in TensorFlow, and against pencil and paper."""
+"""Check float operations against TensorFlow's registry and against pencil and paper."""
 
 import numpy as np
 import pytest
@@ -122,11 +122,11 @@ SHAPED = {
         out_backprop=tensor(4, 5, 3, 2), data_format="NCHW"
     ),
 }
-SHAPED.pop("average pool gradient")  # its shape is a value, not an attribute
+SHAPED.pop("average pool gradient")  # its shape is an input value, not an attribute
 
 
 @pytest.mark.parametrize("name", SHAPED)
-def test_a_shape_that_no_allocation_tells_is_the_one_tensorflow_infers(name):
+def test_an_inferred_output_shape_is_the_one_tensorflow_infers(name):
     with tf.Graph().as_default():
         op = SHAPED[name]().op
     attributes = read_attributes(op.node_def)
@@ -135,7 +135,7 @@ def test_a_shape_that_no_allocation_tells_is_the_one_tensorflow_infers(name):
     assert infer_shape(op.type, (None, None), attributes) is None
 
 
-def test_every_registered_formula_is_there():
+def test_every_registered_formula_exists_here():
     from tensorflow.python.framework import ops
 
     registered = {
@@ -145,7 +145,7 @@ def test_every_registered_formula_is_there():
     assert registered - set(FORMULAS) == set()
 
 
-def test_the_shapes_of_eager_and_graph_ops_are_seen_as_they_ran():
+def test_eager_and_graph_ops_report_the_shapes_they_ran_with():
     x = tf.ones([512, 256])
     double = tf.function(lambda a: tf.matmul(a, a, transpose_b=True))
 
@@ -156,7 +156,7 @@ def test_the_shapes_of_eager_and_graph_ops_are_seen_as_they_ran():
     assert seen == {("512x256", "512x256"): 3}
 
 
-def test_an_eager_product_counts_two_per_multiplication():
+def test_a_matrix_product_counts_two_operations_per_multiplication():
     x = tf.ones([512, 512])
 
     frame = profiled(lambda: tf.matmul(x, x)).op(select="float_ops").frame
@@ -164,18 +164,18 @@ def test_an_eager_product_counts_two_per_multiplication():
     assert frame["float_ops"][0] == 2 * 512**3 == 268_435_456
 
 
-def test_the_matrix_products_of_an_mlps_training_are_counted_exactly():
+def test_training_an_mlp_counts_its_matrix_products_exactly():
     model = mlp()
 
     profile = profiled(lambda: model.fit(*batches(16), batch_size=32, verbose=0))
 
     frame = profile.op(select="float_ops", max_depth=1000).frame.set_index("name")["float_ops"]
     products = frame.reindex(["MatMul", "_FusedMatMul"]).sum()
-    assert products in (20_709_376, 20_780_032)  # without and with the fused biases
+    assert products in (20_709_376, 20_780_032)  # without and with fused biases
     assert not frame.isna().any()
 
 
-def test_the_convolutions_of_a_cnn_are_known_with_their_gradients():
+def test_training_a_cnn_counts_its_convolutions_and_their_gradients():
     layers = tf.keras.layers
     model = tf.keras.Sequential(
         [

@@ -1,4 +1,4 @@
-"""A real trace of JAX on the CPU (tests/data/traces/README.md): what nbprof makes of it."""
+"""What nbprof makes of a real trace of JAX on the CPU (tests/data/traces/README.md)."""
 
 import contextlib
 import gzip
@@ -22,7 +22,7 @@ def test_the_headline_names_jax(profile):
     assert profile.headline.startswith("nbprof jax · 7.72 ms wall · 3 steps · 206 op runs · JAX")
 
 
-def test_hlo_ops_stand_under_the_path_of_the_program_that_made_them(profile):
+def test_hlo_ops_are_listed_under_their_path_in_the_program(profile):
     frame = profile.scope(max_depth=20).frame.set_index("name")
 
     forward = frame.loc["jit(train_step)/jvp()/dot_general"]
@@ -33,14 +33,14 @@ def test_hlo_ops_stand_under_the_path_of_the_program_that_made_them(profile):
     assert frame.loc["jit(norm)/vmap()", "total_run_count"] == 2
 
 
-def test_a_loop_is_not_charged_for_what_it_runs(profile):
+def test_a_loop_is_not_charged_for_its_body(profile):
     names = profile.nodes["name"]
     loop = profile.events[profile.events["node"] == names[names.str.endswith("while.6")].index[0]]
 
     assert (loop["self_ns"] < loop["duration_ns"] / 2).all()
 
 
-def test_lines_of_python_are_those_of_the_modules_in_the_trace(profile):
+def test_lines_of_python_come_from_the_modules_in_the_trace(profile):
     frame = profile.code(select="micros").frame.set_index("name")
 
     assert frame.loc["train_with_jax.py:15:train_step", "total_micros"] > 0
@@ -48,23 +48,23 @@ def test_lines_of_python_are_those_of_the_modules_in_the_trace(profile):
     assert frame.loc["train_with_jax.py:22:body", "micros"] > 0
 
 
-def test_steps_are_those_that_were_annotated(profile):
+def test_annotated_steps_are_the_steps(profile):
     assert profile.steps["function"].tolist() == ["train"] * 3
     assert profile.events.groupby("step")["is_run"].sum().tolist()[:2] == [13, 13]
 
 
-def test_the_summary_tells_dispatch_from_python(profile):
+def test_the_summary_separates_dispatch_from_python(profile):
     summary = profile.summary().set_index("category")["micros"]
 
     assert summary["dispatch"] > 0
     assert summary.sum() == pytest.approx(profile.recording.wall_ns / 1e3)
 
 
-def test_float_ops_of_hlo_ops_are_not_known_and_no_zero(profile):
+def test_float_ops_of_hlo_ops_are_unknown_not_zero(profile):
     assert profile.op(select="float_ops").frame["float_ops"].isna().all()
 
 
-def test_everything_can_be_asked_of_it(profile, tmp_path):
+def test_every_view_and_export_works(profile, tmp_path):
     for view in ("op", "scope", "graph", "code", "layer"):
         assert profile.view(view).text
     profile.advise()
@@ -74,7 +74,7 @@ def test_everything_can_be_asked_of_it(profile, tmp_path):
     assert nbprof.load(tmp_path / "x.nbprof").code().text == profile.code().text
 
 
-def test_mutated_traces_give_a_profile_or_one_sentence(tmp_path):
+def test_mutated_traces_are_read_or_refused_with_an_nbprof_error(tmp_path):
     whole = gzip.decompress(TRACE.read_bytes())
     mix = Random(5)
     path = tmp_path / "x.xplane.pb"

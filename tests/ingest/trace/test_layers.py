@@ -1,12 +1,9 @@
 """From scopes to layers, and from layers to the layer view."""
 
-import math
-
 import pytest
 from support.by_hand import node, profile, variable
 
 from nbprof.ingest.trace.attribution.layers import forward_name, settle
-from nbprof.ingest.trace.shapes.output_bytes import output_bytes, parse_typed
 
 TRAINED = profile(
     node("a/MatMul", "MatMul", micros=10, flops=100, layer="model/dense"),
@@ -31,7 +28,7 @@ def rows(view, *columns):
     }
 
 
-def test_a_layer_shows_both_passes_together_and_apart():
+def test_a_layer_shows_its_forward_and_backward_pass_below_their_sum():
     found = rows(TRAINED.layer(), "micros", "total_micros")
 
     assert found["model"][1] == 33
@@ -58,7 +55,7 @@ def test_the_rows_of_the_layer_view_add_up_to_the_op_view():
         assert layers.frame[metric].sum() == ops.frame[metric].sum()
 
 
-def test_parameters_stand_in_the_row_of_their_layer_and_those_of_the_optimizer_in_its_own():
+def test_parameters_belong_to_their_layer_or_to_the_optimizer():
     found = rows(TRAINED.layer(select="params"), "params", "total_params")
 
     assert found["model/dense"] == (16, 16)
@@ -67,7 +64,7 @@ def test_parameters_stand_in_the_row_of_their_layer_and_those_of_the_optimizer_i
     assert found["_TFProfRoot"][1] == 28
 
 
-def test_variables_are_nodes_that_are_shown_where_parameters_are_asked_for():
+def test_variables_are_listed_as_nodes_only_if_parameters_are_selected():
     assert rows(TRAINED.scope(select="params"), "params", "shape")["model/dense/kernel"] == (
         12,
         "3x4",
@@ -77,7 +74,7 @@ def test_variables_are_nodes_that_are_shown_where_parameters_are_asked_for():
     assert "VarHandleOp" not in rows(TRAINED.op(), "micros")
 
 
-def test_op_types_tell_what_a_model_learns():
+def test_trainable_variables_have_an_op_type_of_their_own():
     types = rows(TRAINED.scope(select="params,op_types"), "op_types")
 
     assert types["model/dense/bias"] == ("VarHandleOp|_trainable_variables",)
@@ -90,7 +87,7 @@ def test_the_shape_of_a_variable_is_printed_before_its_parameters():
     assert "      model/dense/kernel (3x4, 12/12 params)" in TRAINED.scope(select="params").text
 
 
-def test_a_layer_with_one_variable_is_no_variable_and_has_no_shape():
+def test_a_layer_with_a_single_variable_has_no_shape():
     view = TRAINED.layer(select="params")
 
     assert rows(view, "params", "shape")["optimizer"] == (12, "")
@@ -109,37 +106,18 @@ def test_a_layer_with_one_variable_is_no_variable_and_has_no_shape():
         ("my_gradients_of/dense/MatMul", "my_gradients_of/dense/MatMul", False),
     ],
 )
-def test_a_gradient_is_told_by_its_name_with_the_node_it_is_of(name, forward, backward):
+def test_the_name_of_a_gradient_leads_to_its_forward_node(name, forward, backward):
     assert forward_name(name) == (forward, backward)
 
 
-def test_scopes_that_fit_one_layer_only_leave_the_others_to_the_rest():
+def test_a_scope_with_one_candidate_takes_it_from_the_others():
     # Layers re_lu and re_lu_1 run in scopes re_lu_1 and re_lu_1_2.
     assert settle({"re_lu_1": [0, 1], "re_lu_1_2": [1]}) == {"re_lu_1": 0, "re_lu_1_2": 1}
 
 
-def test_where_several_layers_fit_several_scopes_their_order_decides():
+def test_scopes_with_the_same_candidates_take_them_in_order():
     assert settle({"a_1": [0, 1], "a_2": [0, 1]}) == {"a_1": 0, "a_2": 1}
 
 
-def test_a_layer_that_is_called_twice_has_two_scopes():
+def test_a_layer_may_have_several_scopes():
     assert settle({"a_1": [0], "a_2": [0]}) == {"a_1": 0, "a_2": 0}
-
-
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "size"),
-    [
-        ("Identity", b"(float[32,64])", 32 * 64 * 4),
-        ("Reshape", b"(half[32,64];int32[2])", 32 * 64 * 2),
-        ("Mul", b"(float[32,1];float[64])", 32 * 64 * 4),
-        ("AssignVariableOp", b"(;float[3])", 0),
-        ("ResourceApplyAdam", b"(;;;float[])", 0),
-        ("Identity", b"()", math.nan),
-        ("Identity", b"(what[32])", math.nan),
-        ("SomethingNew", b"(float[32])", math.nan),
-    ],
-)
-def test_outputs_that_were_not_allocated_have_the_size_of_what_was_handed_on(op_type, inputs, size):
-    found = output_bytes(op_type, parse_typed(inputs), lambda _: None)
-
-    assert found == size or (math.isnan(found) and math.isnan(size))

@@ -32,7 +32,7 @@ def test_an_event_runs_inside_the_last_started_event_that_is_still_open(interval
 
 
 @given(st.lists(interval, max_size=40), st.integers(0, 2**40 - 1))
-def test_the_nearest_marked_ancestor_is_found_by_climbing(intervals, marks):
+def test_the_nearest_marked_ancestor_is_the_one_that_climbing_finds(intervals, marks):
     nesting = Nesting(*sorted_intervals(intervals))
     marked = np.array([bool(marks >> row & 1) for row in range(len(intervals))], dtype=bool)
 
@@ -45,7 +45,7 @@ def test_the_nearest_marked_ancestor_is_found_by_climbing(intervals, marks):
 
 
 @given(st.lists(interval, min_size=1, max_size=40), st.integers(0, 50))
-def test_the_innermost_event_open_at_a_moment_is_found(intervals, time):
+def test_the_event_open_at_a_moment_is_the_innermost(intervals, time):
     line, start, end = sorted_intervals(intervals)
     begun = [row for row in range(len(line)) if start[row] <= time and line[row] == line[0]]
     if not begun:
@@ -64,7 +64,7 @@ def test_an_event_that_slightly_outlasts_its_predecessor_keeps_its_own_children(
     assert Nesting(line, start, end).parent.tolist() == [NONE, 0, 1]
 
 
-def test_events_after_thousands_that_were_one_inside_the_other_have_no_parent():
+def test_events_after_thousands_of_nested_ones_have_no_parent():
     deep, after = 20_000, 20_000
     nested = [(0, row, 2 * deep - row) for row in range(deep)]
     pairs = [(0, 2 * deep + 4 * row + inner, 3 - inner) for row in range(after) for inner in (0, 1)]

@@ -17,7 +17,7 @@ def attribute(*names, listed=False):
 
 
 def function(*nodes, arguments=(), **calls):
-    """Make what a FunctionDef looks like; `calls` is `{node: {attribute: callee}}`."""
+    """Return a stand-in for a FunctionDef; `calls` is `{node: {attribute: callee}}`."""
     called = {
         name.replace("__", "/"): {key: attribute(callee) for key, callee in attributes.items()}
         for name, attributes in calls.items()
@@ -62,7 +62,7 @@ def test_a_node_of_the_function_itself_keeps_its_name():
     assert resolve("IteratorGetNext") == ("__inference_train_9", "IteratorGetNext")
 
 
-def test_the_prefix_of_a_call_is_dropped():
+def test_the_prefix_of_a_call_is_stripped():
     assert resolve("StatefulPartitionedCall/dense/MatMul") == ("__inference_step_8", "dense/MatMul")
 
 
@@ -77,13 +77,13 @@ def test_calls_inside_a_loop_are_followed():
     assert resolve("while_/cond/_0/while/Less") == ("while_cond_3", "while/Less")
 
 
-def test_a_node_belongs_to_the_function_it_was_written_in_not_to_a_loops_body():
+def test_a_node_belongs_to_the_tf_function_around_its_loop_body():
     assert owner("while_/body/_1/while/add") == "__inference_train_9"
     assert owner("while_/cond/_0/while/Less") == "__inference_train_9"
     assert owner("while_/body/_1/while/Call/Sin") == "__inference_inner_2"
 
 
-def test_an_argument_that_looks_like_a_call_is_a_node():
+def test_an_argument_whose_name_looks_like_a_call_is_a_node():
     library = {"__inference_f_1": function("Sin", arguments=("call/x",), call={"f": "g"})}
 
     resolved = resolve_name(Functions(library.get), "__inference_f_1", "call/x")
@@ -91,7 +91,7 @@ def test_an_argument_that_looks_like_a_call_is_a_node():
     assert (resolved.function, resolved.node) == ("__inference_f_1", "call/x")
 
 
-def test_a_case_is_followed_into_the_branch_that_ran():
+def test_a_case_op_is_followed_into_the_branch_that_ran():
     listed = attribute("first_1", "second_2", listed=True)
     case = SimpleNamespace(name="case", op="Case", device="", input=(), attr={"branches": listed})
     library = {
@@ -108,18 +108,18 @@ def test_a_case_is_followed_into_the_branch_that_ran():
     assert (resolved.function, resolved.node) == ("second_2", "case/Cos")
 
 
-def test_the_parts_of_a_lowered_loop_belong_to_the_function_that_has_the_loop():
+def test_nodes_of_a_lowered_loop_belong_to_the_function_with_the_loop():
     assert resolve("while_/merge/_46") == ("__inference_train_9", "while_/merge/_46")
 
 
-def test_nodes_that_the_runtime_makes_are_named_after_the_node_they_serve():
+def test_nodes_that_the_runtime_adds_are_named_after_the_node_they_serve():
     assert resolve("_send_StatefulPartitionedCall/dense/MatMul_0") == (
         "__inference_step_8",
         "_send_dense/MatMul_0",
     )
 
 
-def test_names_of_an_unknown_function_stay_as_they_are():
+def test_names_in_an_unknown_function_stay_as_they_are():
     assert resolve("a/b", root="gone") == ("gone", "a/b")
 
 
@@ -127,7 +127,7 @@ def test_a_scope_that_only_looks_like_a_call_is_kept():
     assert resolve("PartitionedCall/b") == ("__inference_train_9", "PartitionedCall/b")
 
 
-def test_a_function_is_called_by_its_python_name():
+def test_a_function_is_shown_by_its_python_name():
     assert short_name("__inference_one_step_on_data_1350") == "one_step_on_data"
     assert short_name("__inference__lambda__3") == "<lambda>"
     assert short_name("tf.data") == "tf.data"
@@ -141,24 +141,24 @@ def test_a_function_is_called_by_its_python_name():
         ("__inference_<lambda>_3", "__inference__lambda__3"),
     ],
 )
-def test_the_function_that_xla_compiled_is_known_by_its_module_or_call(module, function):
+def test_the_function_that_xla_compiled_is_recognised_by_its_module_or_call(module, function):
     assert function_of_module(module) == function
 
 
-def test_what_xla_runs_always_stands_under_its_function():
+def test_hlo_ops_are_always_listed_under_their_function():
     f, g = "__inference_f_1", "__inference_f_2"
 
     assert distinguish([(f, "/"), (f, "/MatMul.2")]) == ["f", "f/MatMul.2"]
     assert distinguish([(f, "/sine"), (g, "/sine")]) == ["f_1/sine", "f_2/sine"]
 
 
-def test_a_function_that_is_called_like_a_group_is_told_from_it():
+def test_a_function_named_like_a_group_is_kept_apart_from_it():
     named = distinguish([("session", "Sin"), ("__inference_session_5", "Sin")])
 
     assert named == ["session/Sin", "session_5/Sin"]
 
 
-def test_nodes_of_different_functions_are_told_apart_only_where_they_collide():
+def test_function_names_are_added_only_where_node_names_collide():
     f, g = "__inference_f_1", "__inference_g_2"
 
     named = distinguish([(f, "Sin"), (f, "dense/MatMul"), (g, "Sin"), (g, "Cos")])
@@ -174,11 +174,11 @@ def test_a_scope_stays_together_when_one_of_its_nodes_collides():
     assert named == ["f/dense/MatMul", "f/dense/Relu", "g/dense/MatMul"]
 
 
-def test_an_eager_op_keeps_its_name_beside_a_functions_node():
+def test_an_eager_op_keeps_its_name_when_a_function_has_a_node_of_that_name():
     assert distinguish([("", "MatMul"), ("__inference_f_1", "MatMul")]) == ["MatMul", "f/MatMul"]
 
 
-def test_two_traces_of_one_function_are_told_apart_by_their_numbers():
+def test_two_traces_of_one_function_are_numbered():
     named = distinguish([("__inference_f_1", "Sin"), ("__inference_f_27", "Sin")])
 
     assert named == ["f_1/Sin", "f_27/Sin"]

@@ -1,4 +1,4 @@
-"""Many hosts in one Profile: what is one row, what adds up, and how they compare."""
+"""Many hosts in one Profile: what is merged into one row, what adds up, how hosts compare."""
 
 import shutil
 
@@ -20,7 +20,7 @@ from nbprof.views.collapse import collapse
 
 @pytest.fixture
 def folder(tmp_path):
-    """A run of four hosts; the third is slower, each begins 1 ms after the one before."""
+    """Write the traces of four hosts: the third is slower, each begins 1 ms after the last."""
     for number, slower in enumerate((0, 0, 30, 0)):
         path = tmp_path / f"host{number}.xplane.pb"
         path.write_bytes(host_trace(slower, start_ns=5_000_000 + 1_000_000 * number))
@@ -39,7 +39,7 @@ def assert_same(one, other):
     assert one.notes == other.notes
 
 
-def test_the_same_node_of_all_hosts_is_one_row_and_numbers_add_up(folder):
+def test_the_same_node_on_all_hosts_is_one_row_whose_numbers_add_up(folder):
     profile = nbprof.load(folder)
 
     frame = profile.scope().frame.set_index("name")
@@ -49,7 +49,7 @@ def test_the_same_node_of_all_hosts_is_one_row_and_numbers_add_up(folder):
     assert profile.headline.startswith("nbprof 4 hosts · 3.4 ms wall · 3 steps · 24 op runs · ")
 
 
-def test_a_step_of_all_hosts_begins_with_the_first_and_is_as_long_as_the_longest(folder):
+def test_a_merged_step_begins_with_the_first_host_and_lasts_as_the_longest(folder):
     steps = nbprof.load(folder).steps
 
     assert steps["step"].tolist() == [0, 1, 2]
@@ -57,7 +57,7 @@ def test_a_step_of_all_hosts_begins_with_the_first_and_is_as_long_as_the_longest
     assert steps["micros"].tolist() == [90, 90, 90]
 
 
-def test_threads_know_their_host_and_times_count_from_the_first_host(folder):
+def test_threads_name_their_host_and_times_count_from_the_first_host(folder):
     profile = nbprof.load(folder)
 
     assert profile.threads["host"].tolist() == [f"host{number}" for number in range(4)]
@@ -65,7 +65,7 @@ def test_threads_know_their_host_and_times_count_from_the_first_host(folder):
     assert first.tolist() == [7_000, 1_007_000, 2_007_000, 3_007_000]
 
 
-def test_hosts_stand_side_by_side(folder):
+def test_hosts_are_listed_side_by_side(folder):
     frame = nbprof.load(folder).hosts().set_index("host")
 
     assert frame["micros"].tolist() == [75, 75, 165, 75]
@@ -85,7 +85,7 @@ def test_the_op_that_differs_most_between_hosts_comes_first(folder):
     assert frame["name"].tolist() == ["MatMul", "BiasAdd"]
 
 
-def test_other_views_columns_and_options_can_be_compared_and_wrong_ones_are_told(folder):
+def test_any_view_and_column_can_be_compared_and_unknown_columns_are_refused(folder):
     profile = nbprof.load(folder)
 
     frame = profile.compare_hosts("scope", "total_micros", step=1).set_index("name")
@@ -95,7 +95,7 @@ def test_other_views_columns_and_options_can_be_compared_and_wrong_ones_are_told
         profile.compare_hosts(column="nothing", select="micros")
 
 
-def test_one_trace_and_a_profile_of_no_trace_have_hosts_too(folder):
+def test_a_single_trace_has_one_host(folder):
     alone = nbprof.load(folder / "host2.xplane.pb")
 
     assert alone.hosts()["host"].tolist() == ["host2"]
@@ -103,7 +103,7 @@ def test_one_trace_and_a_profile_of_no_trace_have_hosts_too(folder):
 
 
 @pytest.mark.parametrize("groups", [[[0], [1, 2, 3]], [[0, 1], [2, 3]], [[3, 2], [1, 0]]])
-def test_it_does_not_matter_which_hosts_are_merged_first(folder, groups):
+def test_the_order_of_merging_does_not_matter(folder, groups):
     hosts = each(folder)
     whole = merge(hosts)
 
@@ -112,7 +112,7 @@ def test_it_does_not_matter_which_hosts_are_merged_first(folder, groups):
     assert_same(whole, grouped)
 
 
-def test_hosts_of_jax_share_lines_and_paths(tmp_path):
+def test_hosts_that_run_jax_share_lines_and_paths(tmp_path):
     trace = DATA / "traces" / "jax.xplane.pb.gz"
     for host in ("a", "b", "c"):
         shutil.copy(trace, tmp_path / f"{host}.xplane.pb.gz")
@@ -135,7 +135,7 @@ def test_the_order_of_the_files_does_not_matter(folder):
     assert_same(nbprof.load(paths), nbprof.load(str(folder / "*.xplane.pb")))
 
 
-def test_hosts_without_clocks_each_count_from_their_own_start(folder):
+def test_times_of_hosts_without_clocks_count_from_their_own_start(folder):
     trace = space(
         plane("/host:CPU", lines=[line(1, "t", 0, [op("a/MatMul:MatMul", 50, 5)])]),
     )
@@ -147,7 +147,7 @@ def test_hosts_without_clocks_each_count_from_their_own_start(folder):
     assert profile.machines["start_ns"].tolist() == [0] * 5
 
 
-def test_a_note_that_is_true_of_one_host_names_it(folder):
+def test_a_note_about_one_host_names_it(folder):
     (folder / "host9.xplane.pb").write_bytes(space(plane("/host:CPU"), environment(1, 2)))
     profile = nbprof.load(folder)
 
@@ -155,7 +155,7 @@ def test_a_note_that_is_true_of_one_host_names_it(folder):
     assert profile.hosts()["micros"].tolist()[-1] == 0
 
 
-def test_runs_of_one_host_are_told_apart_by_their_folders(folder):
+def test_runs_of_one_host_are_distinguished_by_their_folders(folder):
     for run in ("monday", "tuesday"):
         (folder / run).mkdir()
         (folder / run / "vm.xplane.pb").write_bytes(host_trace())
@@ -164,7 +164,7 @@ def test_runs_of_one_host_are_told_apart_by_their_folders(folder):
     assert profile.machines["host"].tolist() == ["monday/vm", "tuesday/vm"]
 
 
-def test_memory_is_per_host_and_device(tmp_path):
+def test_memory_is_listed_per_host_and_device(tmp_path):
     for number, size in enumerate((100, 700)):
         stats = {"allocator_name": "cpu", "addr": 7, "requested_bytes": size, "data_type": 1}
         events = [
@@ -182,7 +182,7 @@ def test_memory_is_per_host_and_device(tmp_path):
     assert profile.op().frame["bytes"].tolist() == [800]
 
 
-def test_memory_of_a_host_that_did_not_record_it_is_not_zero_beside_others(tmp_path):
+def test_memory_of_a_host_that_did_not_record_it_is_unknown_not_zero(tmp_path):
     stats = {"allocator_name": "cpu", "addr": 7, "requested_bytes": 64, "data_type": 1}
     matmul, add = op("a/MatMul:MatMul", 0, 50), op("b/Add:Add", 60, 5)
     recorded = [matmul, span("MemoryAllocation", 5, 0, **stats), op("c/Relu:Relu", 80, 5)]
@@ -197,7 +197,7 @@ def test_memory_of_a_host_that_did_not_record_it_is_not_zero_beside_others(tmp_p
     assert compared["highest"]["MatMul"] == "one"
 
 
-def test_a_node_that_ran_on_other_devices_elsewhere_has_them_all(folder):
+def test_a_merged_node_lists_the_devices_of_all_hosts(folder):
     hosts = each(folder)
     nodes = hosts[0].nodes
     nodes["device"] = np.array(["/device:GPU:0"] * len(nodes), dtype=object)
@@ -207,7 +207,7 @@ def test_a_node_that_ran_on_other_devices_elsewhere_has_them_all(folder):
     assert devices.loc["MatMul", "device"] == "/device:CPU:0|/device:GPU:0"
 
 
-def test_everything_can_be_asked_of_many_hosts(folder, tmp_path):
+def test_every_view_and_export_works_for_many_hosts(folder, tmp_path):
     profile = nbprof.load(folder)
 
     for view in ("op", "scope", "graph", "layer"):

@@ -10,7 +10,7 @@ from nbprof.ingest.trace.program.python_stacks import (
 
 
 def debug_info(files, frames, traces, names):
-    """Make what a GraphDebugInfo looks like."""
+    """Return a stand-in for a GraphDebugInfo."""
     return SimpleNamespace(
         files=files,
         frames_by_id={
@@ -23,7 +23,7 @@ def debug_info(files, frames, traces, names):
     )
 
 
-def test_the_stack_of_each_node_is_read_outermost_first():
+def test_stacks_are_read_outermost_frame_first():
     info = debug_info(
         ["train.py", "layers.py"],
         {7: (0, 9, "<module>"), 8: (1, 4, "dense")},
@@ -37,7 +37,7 @@ def test_the_stack_of_each_node_is_read_outermost_first():
     }
 
 
-def test_frames_begin_below_what_runs_cells_and_those_of_frameworks_are_told():
+def test_a_stack_begins_below_the_code_that_runs_cells():
     stack = (
         ("/env/ipykernel_launcher.py", 18, "<module>"),
         ("/env/IPython/core/interactiveshell.py", 3000, "run_code"),
@@ -58,7 +58,7 @@ def test_frames_begin_below_what_runs_cells_and_those_of_frameworks_are_told():
     assert len(kept) == 4
 
 
-def test_only_libraries_that_work_for_the_users_code_are_frameworks():
+def test_only_tensorflow_keras_numpy_and_the_standard_library_are_frameworks():
     frameworks = (
         "/usr/local/lib/python3.12/dist-packages/keras/src/layers/layer.py",
         "/opt/conda/lib/python3.11/site-packages/numpy/_core/numeric.py",

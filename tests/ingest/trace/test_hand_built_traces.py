@@ -1,4 +1,4 @@
-"""Hand-built traces in the shapes TensorFlow writes them; what a Profile must make of them."""
+"""What a Profile must make of hand-built traces that look like TensorFlow's."""
 
 from random import Random
 
@@ -14,7 +14,7 @@ US = 1_000_000  # ps
 
 
 def op(name, start, duration, **stats):
-    """One run of a graph node, times in µs."""
+    """Return one run of a graph node; times in µs."""
     return event(name, start * US, duration * US, stats, display_name=name.rpartition(":")[2])
 
 
@@ -23,7 +23,7 @@ def span(name, start, duration, **stats):
 
 
 def eager(op_type, start, duration):
-    """The events of one eager op: dispatch takes 2 µs before and after the kernel."""
+    """Return the events of one eager op: dispatch takes 2 µs before and after the kernel."""
     return [
         span("EagerExecute", start, duration + 4, eager_op=op_type, is_func=0),
         span("KernelAndDeviceFunc::Run", start + 2, duration),
@@ -62,13 +62,13 @@ def rows(profile):
     }
 
 
-def test_an_eager_op_is_charged_for_its_kernel_not_for_its_dispatch():
+def test_an_eager_op_is_charged_for_its_kernel_but_not_its_dispatch():
     profile = read(("python", [*eager("MatMul", 0, 10), *eager("MatMul", 20, 5)]))
 
     assert rows(profile) == {"MatMul": (15, 2)}
 
 
-def test_graph_ops_are_counted_where_an_executor_runs_them():
+def test_a_graph_op_counts_only_where_an_executor_runs_it():
     profile = read(
         (
             "tf_Compute",
@@ -86,13 +86,13 @@ def test_graph_ops_are_counted_where_an_executor_runs_them():
     assert frame["micros"]["MatMul"] == 50
 
 
-def test_an_op_whose_executor_was_cut_off_by_the_end_of_the_trace_still_ran():
+def test_an_op_whose_executor_outlasts_the_trace_still_counts():
     profile = read(("tf_Compute", [op("dense/MatMul:MatMul", 10, 20)]))
 
     assert rows(profile)["dense/MatMul"] == (20, 1)
 
 
-def test_work_outside_an_executor_belongs_to_the_step_and_function_it_names():
+def test_work_outside_an_executor_belongs_to_the_run_that_its_id_names():
     profile = read(
         ("python", called("f", "__inference_f_1", -5, 0, 50)),
         ("tf_Compute", [span("ExecutorState::Process", 10, 20, id=-5), op("all:Reduce", 12, 8)]),
@@ -102,7 +102,7 @@ def test_work_outside_an_executor_belongs_to_the_step_and_function_it_names():
     assert rows(profile) == {"all": (18, 1)}
 
 
-def test_constants_folded_while_a_function_is_prepared_belong_to_it():
+def test_constant_folding_belongs_to_the_function_being_prepared():
     profile = read(
         (
             "python",
@@ -119,7 +119,7 @@ def test_constants_folded_while_a_function_is_prepared_belong_to_it():
     assert rows(profile)["unknown/Sin"] == (3, 1)
 
 
-def test_names_that_only_look_like_ops_are_not_ops():
+def test_events_that_merely_resemble_ops_are_ignored():
     others = [
         "MakeIterator::TensorDataset",
         "EagerLocalExecute: MatMul",
@@ -128,7 +128,7 @@ def test_names_that_only_look_like_ops_are_not_ops():
         "BlockUntilReady",
     ]
     process = span("ExecutorState::Process", 0, 100, id=7)
-    # Some have a display name that alone would make them ops.
+    # A display name alone would make some of them ops.
     shown = [op(name, 10 * i, 5) for i, name in enumerate(others, 1)]
 
     profile = read(("t", [process, *shown, *(span(name, 80, 5) for name in others)]))
@@ -137,7 +137,7 @@ def test_names_that_only_look_like_ops_are_not_ops():
     assert profile.notes == ("no TensorFlow op ran in this cell",)
 
 
-def test_a_stage_of_an_input_pipeline_is_charged_for_its_own_work_and_not_for_waiting():
+def test_a_pipeline_stage_is_charged_for_its_own_work_but_not_for_waiting():
     profile = read(
         (
             "tf_data",
@@ -154,7 +154,7 @@ def test_a_stage_of_an_input_pipeline_is_charged_for_its_own_work_and_not_for_wa
     assert set(profile.op().frame["name"]) == {"Iterator::Batch", "Iterator::Range"}
 
 
-def test_an_op_that_runs_other_ops_is_charged_for_the_rest_only():
+def test_an_op_is_not_charged_for_the_ops_it_runs():
     inner = eager("Sin", 30, 6)
     profile = read(
         ("t", [span("ExecutorState::Process", 0, 100, id=7), op("py:EagerPyFunc", 10, 50), *inner])
@@ -170,13 +170,13 @@ def test_an_op_that_runs_other_ops_is_charged_for_the_rest_only():
         *("ToSingleElementOp::DoCompute", "InstantiatedCapturedFunction::Run"),
     ],
 )
-def test_waiting_for_a_pipeline_is_not_op_time(name):
+def test_waiting_for_an_input_pipeline_is_not_op_time(name):
     profile = read(("python", [*eager("ReduceDataset", 0, 50), span(name, 5, 40)]))
 
     assert rows(profile) == {"ReduceDataset": (10, 1)}
 
 
-def test_waiting_for_input_or_for_a_function_is_not_op_time():
+def test_waiting_for_input_or_for_a_called_function_is_not_op_time():
     profile = read(
         (
             "python",
@@ -194,7 +194,7 @@ def test_waiting_for_input_or_for_a_function_is_not_op_time():
 
 
 def called(name, function, step_id, start, duration, traced="notTraced-nonXla"):
-    """The events of one call of a tf.function on the calling thread."""
+    """Return the events of one call of a tf.function on the calling thread."""
     return [
         span(name, start, duration, tf_function_call=traced, tracing_count=1),
         span("EagerExecute", start + 1, duration - 2, eager_op=function, is_func=1),
@@ -203,7 +203,7 @@ def called(name, function, step_id, start, duration, traced="notTraced-nonXla"):
     ]
 
 
-def test_a_step_is_an_outermost_call_and_its_ops_are_found_on_any_thread():
+def test_an_outermost_call_is_a_step_and_its_ops_may_run_on_any_thread():
     profile = read(
         (
             "python",
@@ -227,7 +227,7 @@ def test_a_step_is_an_outermost_call_and_its_ops_are_found_on_any_thread():
     assert steps.agg(list).to_dict() == {"Sin": [0, 1], "Add": [1], "Sub": [1]}
 
 
-def test_a_call_made_while_a_graph_is_built_is_not_a_step():
+def test_a_call_during_tracing_is_not_a_step():
     profile = read(
         (
             "python",
@@ -242,7 +242,7 @@ def test_a_call_made_while_a_graph_is_built_is_not_a_step():
     assert list(profile.steps["function"]) == ["outer"]
 
 
-def test_a_function_that_an_op_calls_is_not_a_step_but_belongs_to_the_ops_step():
+def test_a_function_called_by_an_op_belongs_to_the_step_of_that_op():
     profile = read(
         (
             "python",
@@ -264,7 +264,7 @@ def test_a_function_that_an_op_calls_is_not_a_step_but_belongs_to_the_ops_step()
     assert set(profile.events["step"]) == {0}
 
 
-def test_a_cell_without_calls_is_one_step():
+def test_a_cell_without_function_calls_is_one_step():
     profile = read(("python", eager("MatMul", 0, 10)))
 
     assert profile.steps.to_dict("records") == [
@@ -272,7 +272,7 @@ def test_a_cell_without_calls_is_one_step():
     ]
 
 
-def test_session_runs_and_trace_blocks_are_steps_and_the_outer_one_counts():
+def test_session_runs_and_outermost_trace_blocks_are_steps():
     profile = read(
         (
             "python",
@@ -287,7 +287,7 @@ def test_session_runs_and_trace_blocks_are_steps_and_the_outer_one_counts():
     assert list(profile.steps["function"]) == ["Session.run", "train"]
 
 
-def test_hlo_ops_stand_under_the_function_that_xla_compiled():
+def test_hlo_ops_are_listed_under_the_function_that_xla_compiled():
     module = "a_inference_fast_12__XlaMustCompile_true_config_proto_3_.2"
     cluster = "__inference_fast_12:__inference_fast_12"
     profile = read(
@@ -300,11 +300,11 @@ def test_hlo_ops_stand_under_the_function_that_xla_compiled():
                 span("end: MatMul.2", 934, 1, hlo_op="MatMul.2", hlo_module=module),
             ],
         ),
-        # Another thread of the pool, at work alone from 935 to 945: the caller waits for it.
+        # Another pool thread works alone from 935 to 945, while the caller waits.
         ("pool", [span("add.1", 920, 25, hlo_op="add.1", hlo_module=module)]),
     )
 
-    # Compiling, here 900 µs, is not the time of an op.
+    # Compilation, here 900 µs, is not op time.
     assert rows(profile) == {
         **{"fast": (10, 1), "fast/MatMul.2": (30, 1)},
         "fast/add.1": (25, 1),
@@ -312,7 +312,7 @@ def test_hlo_ops_stand_under_the_function_that_xla_compiled():
     assert set(profile.nodes["op_type"]) == {"XlaLaunch", "MatMul", "add"}
 
 
-def test_a_compiled_function_called_in_a_graph_is_charged_for_its_execution_only():
+def test_a_compiled_function_in_a_graph_is_charged_for_its_execution_only():
     profile = read(
         (
             "t",
@@ -327,7 +327,7 @@ def test_a_compiled_function_called_in_a_graph_is_charged_for_its_execution_only
     assert rows(profile) == {"call": (50, 1)}
 
 
-def test_kernels_on_a_gpus_streams_are_accelerator_time_of_the_op_that_launched_them():
+def test_gpu_kernels_are_accelerator_time_of_the_op_that_launched_them():
     process = span("ExecutorState::Process", 0, 100, id=7)
     kernels = [
         span("gemm_f32", 20, 60, tf_op="dense/MatMul:MatMul"),
@@ -369,7 +369,7 @@ def free(start, address):
     return span("MemoryDeallocation", start, 0, allocator_name="cpu", addr=address)
 
 
-def test_memory_is_charged_to_the_run_it_was_asked_for_in():
+def test_memory_is_charged_to_the_run_that_allocated_it():
     profile = read(
         (
             "t",
@@ -402,7 +402,7 @@ def test_memory_is_charged_to_the_run_it_was_asked_for_in():
     assert set(alive["dtype"]) == {"float32"}
 
 
-def test_float_ops_are_counted_on_the_shapes_of_each_run():
+def test_float_ops_follow_from_the_shapes_of_each_run():
     shaped = [
         span("ExecutorState::Process", 0, 100, id=7),
         op("mm:MatMul", 10, 5, shape="(float[5,7];float[7,3])"),
@@ -424,14 +424,14 @@ def test_float_ops_are_counted_on_the_shapes_of_each_run():
     assert np.isnan(frame["lost"])
 
 
-def test_memory_from_before_the_cell_is_not_invented():
+def test_a_release_without_an_allocation_in_the_trace_is_ignored():
     profile = read(("t", [free(5, 9), allocate(10, 9, 8), free(20, 9)]), has_memory=True)
 
     assert list(profile.memory()["live_bytes"]) == [8, 0]
     assert list(profile.allocations["node"]) == [-1]
 
 
-def test_without_the_allocators_events_memory_is_not_recorded():
+def test_memory_is_unknown_without_allocation_events():
     profile = read(("python", eager("MatMul", 0, 10)))
 
     assert profile.op().frame["bytes"].isna().all()
@@ -439,7 +439,7 @@ def test_without_the_allocators_events_memory_is_not_recorded():
     assert profile.live_at_peak().empty
 
 
-def test_input_pipelines_are_told_apart_from_the_model():
+def test_nodes_of_an_input_pipeline_are_kept_apart_from_the_models():
     profile = read(
         ("python", called("f", "__inference_f_1", -5, 0, 50)),
         ("tf_Compute", [span("ExecutorState::Process", 10, 20, id=-5), op("Cast:Cast", 12, 8)]),
@@ -451,7 +451,7 @@ def test_input_pipelines_are_told_apart_from_the_model():
     assert rows(profile)["tf.data/Cast"] == (3, 1)
 
 
-def test_nothing_is_counted_twice_on_a_thread():
+def test_no_moment_of_a_thread_is_counted_twice():
     profile = read(
         (
             "t",
@@ -467,7 +467,7 @@ def test_nothing_is_counted_twice_on_a_thread():
     assert profile.events["self_ns"].sum() == 100_000
 
 
-def test_a_capture_without_a_trace_is_a_profile_without_rows():
+def test_a_capture_without_a_trace_becomes_a_profile_without_rows():
     capture = Capture(
         trace=None,
         what="In [1]",
@@ -501,7 +501,7 @@ def test_stats_of_unexpected_types_count_as_absent():
     assert profile.events["is_run"].all()
 
 
-def test_mutated_traces_give_a_profile_or_one_sentence():
+def test_mutated_traces_are_read_or_refused_with_an_nbprof_error():
     whole = host_trace(
         ("python", called("f", "__inference_f_1", -5, 0, 50) + eager("Add", 60, 2)),
         ("tf_Compute", [span("ExecutorState::Process", 10, 20, id=-5), op("Sin:Sin", 12, 8)]),
@@ -518,6 +518,6 @@ def test_mutated_traces_give_a_profile_or_one_sentence():
         assert profile.op().text
 
 
-def test_a_damaged_trace_is_refused_in_a_sentence():
+def test_a_damaged_trace_is_refused_with_its_name():
     with pytest.raises(NbprofError, match="the trace of this cell"):
         read(trace=b"\x0a\xff\xff\xff\xff\x7fgarbage")
