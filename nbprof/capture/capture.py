@@ -12,9 +12,10 @@ CALLING_THREAD = "nbprof: the cell begins"
 """Name of the event that marks the cell's thread in the trace."""
 
 ONLY_LARGE = (
-    "memory is at least what is shown: with oneDNN, TensorFlow records allocations of 256 KiB and "
-    "more only; {} records all with TF_ENABLE_ONEDNN_OPTS=0 set before TensorFlow is imported"
+    "memory figures are lower bounds: with oneDNN, TensorFlow records only allocations of 256 KiB "
+    "and more; set TF_ENABLE_ONEDNN_OPTS=0 before importing TensorFlow, and {} records them all"
 )
+"""Note on memory with oneDNN, to be formatted with the name of the recorder."""
 
 Frame = tuple[str, int, str]
 """File, line number, function name."""

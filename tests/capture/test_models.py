@@ -326,7 +326,7 @@ def test_each_new_trace_of_a_function_is_listed_with_what_changed():
     assert list(traces["step"]) == [1, 2]
     assert list(traces["changed"]) == ["x: float32[2] → float32[3]", "factor: 2 → 5"]
     assert (traces["micros"] > 0).all()
-    assert any("scaled was traced anew 2 times" in note for note in profile.notes)
+    assert any("scaled was retraced 2 times" in note for note in profile.notes)
 
 
 def test_a_first_trace_is_listed_without_a_note():
@@ -337,7 +337,7 @@ def test_a_first_trace_is_listed_without_a_note():
     profile = profiled(lambda: fresh(tf.ones([2])))
 
     assert list(profile.traces["count"]) == [1]
-    assert not any("traced anew" in note for note in profile.notes)
+    assert not any("retraced" in note for note in profile.notes)
 
 
 def test_parameters_of_unused_models_do_not_count():
@@ -366,7 +366,7 @@ def test_the_second_trace_of_a_first_fit_is_listed_without_a_note():
     profile = profiled(lambda: model.fit(*data(2, 3, 2), verbose=0))
 
     assert 2 in list(profile.traces["count"])
-    assert not any("traced anew" in note for note in profile.notes)
+    assert not any("retraced" in note for note in profile.notes)
 
 
 def test_an_eager_product_has_its_count_shapes_memory_flops_and_line():

@@ -367,7 +367,7 @@ def test_cpu_memory_is_known_for_large_allocations_made_by_onednn(tmp_path):
     assert set(profile.memory()["device"]) == {"cpu"}
     assert np.isnan(known["Add"])
     (note,) = [note for note in profile.notes if "memory" in note]
-    assert "allocations of 256 KiB and more only" in note
+    assert "only allocations of 256 KiB and more" in note
 
 
 def test_the_profilers_own_messages_become_notes(tmp_path):
@@ -400,7 +400,7 @@ def test_without_a_python_thread_no_time_is_attributed_to_python(tmp_path):
     profile = nbprof.load(written(tmp_path / "x.xplane.pb", trace))
 
     assert profile.summary()["category"].tolist() == ["not known"]
-    assert any("no thread of Python" in note for note in profile.notes)
+    assert any("no Python thread" in note for note in profile.notes)
 
 
 def test_names_lose_the_call_prefixes_of_the_runtime(tmp_path):

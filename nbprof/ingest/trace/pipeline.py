@@ -35,7 +35,7 @@ from nbprof.ingest.xspace.metadata_stats import read_event_metadata
 from nbprof.ingest.xspace.xspace import XSpace, read_xspace
 
 NO_OPS = "no TensorFlow op ran in this cell"
-NO_OPS_IN_FILE = "no op run is in this trace"
+NO_OPS_IN_FILE = "this trace contains no op runs"
 NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 
 LATEST_NS = 2**62

@@ -55,7 +55,7 @@ def _trace_table(host: "HostEvents", call: Rows, signatures: Signatures) -> pd.D
     """List what the calls traced."""
     strings = host.space.strings
     count = host.number("tracing_count", 1)[call]
-    made = _functions_of(host, call)
+    functions = _functions_of(host, call)
     name = host.space.name[host.row[call]]
     return pd.DataFrame(
         {
@@ -64,7 +64,7 @@ def _trace_table(host: "HostEvents", call: Rows, signatures: Signatures) -> pd.D
             "micros": _building(host, call) / 1e6,
             "changed": [
                 _what_changed(signatures, function) if number > 1 else ""
-                for number, function in zip(count.tolist(), made, strict=True)
+                for number, function in zip(count.tolist(), functions, strict=True)
             ],
         }
     )
@@ -121,6 +121,6 @@ def _notes(traces: pd.DataFrame) -> tuple[str, ...]:
             continue
         times = f"{len(rows)} times" if len(rows) > 1 else "once"
         took = format_seconds(int(rows["micros"].sum() * 1000))
-        why = next((f", the last time for {text}" for text in rows["changed"][::-1] if text), "")
-        notes.append((-rows["micros"].sum(), f"{function} was traced anew {times} ({took}){why}"))
+        why = next((f", most recently for {text}" for text in rows["changed"][::-1] if text), "")
+        notes.append((-rows["micros"].sum(), f"{function} was retraced {times} ({took}){why}"))
     return tuple(note for _, note in sorted(notes)[:MOST_NOTES])

@@ -29,10 +29,10 @@ ALLOCATION = b"MemoryAllocation"
 
 NO_MEMORY = "no allocations in this trace: memory was not recorded"
 LOWER_BOUNDS = (
-    "run counts are lower bounds: TensorFlow leaves ops out of its traces that are cheap once they "
-    "are warm; %%tfprof records every run"
+    "run counts are lower bounds: TensorFlow's own traces leave out cheap ops once they are warm; "
+    "%%tfprof records every run"
 )
-NO_PYTHON = "no thread of Python is in this trace: profile.summary() cannot tell where time went"
+NO_PYTHON = "no Python thread in this trace: profile.summary() cannot show where time went"
 NOT_KNOWN = "not known"
 
 SPACE_ERROR, SPACE_WARNING = 2 << 3 | LENGTH, 3 << 3 | LENGTH
@@ -169,7 +169,7 @@ def _without_cpu_memory(profile: Profile, space: XSpace) -> Profile:
     recorded = ", ".join(sorted(set(allocations["device"])))
     return profile.with_values(
         events=events.assign(**{name: events[name].mask(silent) for name in MEMORY_METRICS}),
-        notes=(*profile.notes, f"the CPU's memory was not recorded, only that of {recorded}"),
+        notes=(*profile.notes, f"memory of the CPU was not recorded, only that of {recorded}"),
     )
 
 

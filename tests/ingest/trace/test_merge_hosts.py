@@ -151,7 +151,7 @@ def test_a_note_about_one_host_names_it(folder):
     (folder / "host9.xplane.pb").write_bytes(space(plane("/host:CPU"), environment(1, 2)))
     profile = nbprof.load(folder)
 
-    assert "host9: no op run is in this trace" in profile.notes
+    assert "host9: this trace contains no op runs" in profile.notes
     assert profile.hosts()["micros"].tolist()[-1] == 0
 
 

@@ -54,20 +54,20 @@ def find_sources(
     """Find the Python stack of each run; `cells` maps the files of cells to their names."""
     numbers = _StackNumbers()
     found = [program.graph_stacks.of(place.function, place.main) for place in program.nodes]
-    number = {made: numbers.of(in_cells(made.of_user, cells)) for made in dict.fromkeys(found)}
-    stack = np.array([number[made] for made in found], dtype=np.intp)[runs.node]
+    number = {stack: numbers.of(in_cells(stack.of_user, cells)) for stack in dict.fromkeys(found)}
+    of_run = np.array([number[stack] for stack in found], dtype=np.intp)[runs.node]
     sites = [numbers.of(in_cells(below_runners(site), cells)) for site in calls.log.sites]
     eager = np.full(len(runs.node), NONE, dtype=np.intp)
     eager[calls.run] = np.array([*sites, NONE], dtype=np.intp)[calls.log.site[calls.call]]
-    stack = np.where(stack != NONE, stack, eager)
+    of_run = np.where(of_run != NONE, of_run, eager)
 
     module_stacks = list(dict.fromkeys(filter(None, program.module_stacks)))
     if module_stacks:
         first = len(numbers.stacks)
-        place = {made: first + row for row, made in enumerate(module_stacks)}
-        of_node = np.array([place.get(made, NONE) for made in program.module_stacks], np.intp)
-        stack = np.where(stack == NONE, of_node[runs.node], stack)
-    return Sources(stack, numbers.stacks, module_stacks)
+        place = {stack: first + row for row, stack in enumerate(module_stacks)}
+        of_node = np.array([place.get(stack, NONE) for stack in program.module_stacks], np.intp)
+        of_run = np.where(of_run == NONE, of_node[runs.node], of_run)
+    return Sources(of_run, numbers.stacks, module_stacks)
 
 
 class _StackNumbers:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _BRANCH = re.compile(r"(then|else|cond|body)/_\d+/(.+)|branch(\d+)/_\d+/(.+)")
 _ATTRIBUTE = {"then": "then_branch", "else": "else_branch", "cond": "cond", "body": "body"}
-_RUNTIME_MADE = re.compile(
+_RUNTIME_ADDED = re.compile(
     r"(?P<kind>_(?:send|recv|arg|retval)_)(?P<node>.+?)(?P<number>(?:_\d+)+)"
 )
-_HELPER = re.compile(rf"{_RUNTIME_MADE.pattern}|.*_RetVal")
+_HELPER = re.compile(rf"{_RUNTIME_ADDED.pattern}|.*_RetVal")
 _OPTIMISED = re.compile(
     r"(ArithmeticOptimizer/[A-Za-z]+_+|ConstantFolding/|ConstantFoldingCtrl/|/unary_ops_composition$)"
 )
@@ -79,10 +79,10 @@ def resolve_nodes(
 
 def resolve(functions: "Functions", function: str, executed: str) -> Resolved:
     """Follow the calls in an executed name to the function that defines the node."""
-    made = _RUNTIME_MADE.fullmatch(executed)
-    if made:
-        served = resolve(functions, function, made["node"])
-        return served._replace(node=made["kind"] + served.node + made["number"])
+    added = _RUNTIME_ADDED.fullmatch(executed)
+    if added:
+        served = resolve(functions, function, added["node"])
+        return served._replace(node=added["kind"] + served.node + added["number"])
     owner = function
     while True:  # ends, because each call makes the name shorter
         body = functions.body(function)

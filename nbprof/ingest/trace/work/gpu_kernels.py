@@ -139,4 +139,6 @@ def _begins_run(key: "Ints", start: "Ints") -> "Mask":
 
 
 def _note(unnamed_ns: int) -> str:
-    return f"{format_seconds(unnamed_ns)} of accelerator work carry no op's name and are in no row"
+    return (
+        f"{format_seconds(unnamed_ns)} of accelerator work belongs to no known op and is in no row"
+    )

@@ -143,10 +143,10 @@ def _spell(name: bytes, shown: bytes, module: bytes, stats: "Stats") -> Executed
     found = _HLO.match(_text(shown or name))
     hlo = found[1] if found else "unknown"
     op_type = _text(stats.get(b"hlo_category", b"")) or hlo_type(hlo)
-    made, colon, _ = _text(stats.get(b"tf_op", b"")).rpartition(":")
-    made = made if colon else _text(stats.get(b"tf_op", b""))
-    if made:
-        return Executed("", f"{made.strip('/')}/{hlo}", op_type)
+    tf_op = _text(stats.get(b"tf_op", b""))
+    path = tf_op.rpartition(":")[0] if ":" in tf_op else tf_op
+    if path:
+        return Executed("", f"{path.strip('/')}/{hlo}", op_type)
     return Executed(_PROGRAM.sub("", _text(module)), f"/{hlo}", op_type)
 
 
