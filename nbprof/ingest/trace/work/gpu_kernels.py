@@ -12,6 +12,7 @@ from nbprof.arrays import NONE
 from nbprof.ingest.trace.program.function_names import function_of_module
 from nbprof.ingest.trace.work.event_kinds import split
 from nbprof.ingest.trace.work.op_runs import Executed, hlo_type
+from nbprof.ingest.xspace.stat_columns import StatsOf
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def _nodes_of(space: "XSpace", event: "Rows", runs: "Runs") -> tuple[list[Execut
 
     A kernel that XLA compiled belongs to its HLO op; its `tf_op` only launched the whole.
     """
-    texts = np.stack([_texts(space, stat, event) for stat in ("tf_op", "hlo_op", "hlo_module")])
+    stats = StatsOf(space, event)
+    texts = np.stack([stats.text(name) for name in ("tf_op", "hlo_op", "hlo_module")])
     distinct, which = np.unique(texts, axis=1, return_inverse=True)
     nodes = list(runs.nodes)
     exact = {node: row for row, node in enumerate(nodes)}
@@ -89,15 +91,6 @@ def _of_hlo(hlo_op: bytes, module: bytes) -> Executed:
     op = hlo_op.decode("utf-8", "replace").rpartition(SEPARATOR)[2]
     function = function_of_module(module.decode("utf-8", "replace"))
     return Executed(function, f"/{op}", hlo_type(op))
-
-
-def _texts(space: "XSpace", stat: str, event: "Rows") -> "Rows":
-    """Return a text stat of some events as rows of `strings`, 0 where they have none."""
-    found = space.stat(stat)
-    column = np.zeros(len(space.line), dtype=np.intp)
-    if found.is_text:
-        column[found.event] = found.value
-    return column[event]
 
 
 def _steps_of(space: "XSpace", event: "Rows", steps: "DeviceSteps") -> "Rows":

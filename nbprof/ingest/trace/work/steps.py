@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from nbprof.arrays import NONE, Ints, Mask, Rows
 from nbprof.ingest.trace.work.event_kinds import Kind
+from nbprof.ingest.xspace.stat_columns import StatsOf
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.work.host_events import HostEvents
@@ -167,7 +168,7 @@ def _steps_of_host(host: "HostEvents", steps: Steps, marks: _Marks) -> Rows:
     by_label = [
         of_number.get(int(label), NONE) if label.isdigit() else NONE for label in marks.labels
     ]
-    groups = _stat(host.space, "group_id", marks.row)
+    groups = StatsOf(host.space, marks.row).number("group_id")
     found = [
         of_group.get(group, by_label[label])
         for group, label in zip(groups.tolist(), marks.label.tolist(), strict=True)
@@ -179,11 +180,3 @@ def _steps_by(host: "HostEvents", steps: Steps, stat: str) -> dict[int, int]:
     """Return `{value of a numeric stat: step that has it}`."""
     numbers = host.number(stat)[steps.event].tolist()
     return {number: step for step, number in enumerate(numbers) if number != NONE}
-
-
-def _stat(space: "XSpace", stat: str, row: Rows) -> Ints:
-    found = space.stat(stat)
-    column = np.full(len(space.line), NONE, dtype=np.int64)
-    if found.value.dtype.kind == "i" and not found.is_text:
-        column[found.event] = found.value
-    return column[row]
