@@ -238,7 +238,7 @@ def event_table(
 ) -> pd.DataFrame:
     """List the op runs without the columns that depend on their shapes."""
     runs, placed = work.runs, attribution.placed
-    on_cpu = np.array([device == CPU for device in attribution.devices], dtype=bool)[runs.node]
+    on_cpu = np.array([device == CPU for device in attribution.devices], dtype=bool)
     memory: dict[str, Floats] = memory_of_runs(work.allocations, runs, on_cpu)
     return pd.DataFrame(
         {

@@ -103,13 +103,14 @@ def memory_of_runs(
 ) -> dict[str, Floats]:
     """Return the MEMORY_METRICS of each run in bytes, NaN where they were not recorded.
 
-    If only large allocations were recorded, a run on the CPU without any may have made small ones.
+    If only large allocations were recorded, a run on the CPU without any may have made small ones;
+    `on_cpu` marks the nodes that ran there.
     """
     if allocations is None:
         return dict.fromkeys(MEMORY_METRICS, np.full(len(runs.node), np.nan))
     sums = [column.astype(float) for column in _sums(allocations, runs)]
     if allocations.only_large:
-        silent = np.flatnonzero(on_cpu & (sums[0] == 0))
+        silent = np.flatnonzero(on_cpu[runs.node] & (sums[0] == 0))
         for column in sums:
             column[silent] = np.nan
     return dict(zip(MEMORY_METRICS, sums, strict=True))
