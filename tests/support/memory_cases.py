@@ -55,7 +55,7 @@ def marked_by_hand():
     marks = (
         *run.marks,
         Mark(0.02, STEP, 0, "<f>", end=0.19),
-        Mark(0.03, OP, name="MatMul (MatMul)", end=0.18, bytes=200 * MIB),
+        Mark(0.03, OP, name="MatMul", op_type="MatMul", end=0.18, bytes=200 * MIB),
         Mark(0.195, STEP, 1, "session"),
     )
     return MemoryResult((replace(run, marks=marks),))

@@ -14,7 +14,7 @@ def test_the_widget_has_samples_and_marks_and_knows_what_is_shown():
 
     described = json.loads(shown.data)
     assert (described["peak"], described["exact"]) == (300 * MIB, True)
-    assert [mark["number"] for mark in described["marks"]] == [2, 3, 0, None, 1]
+    assert [mark["short"] for mark in described["marks"]] == ["2", "3", "0", "MatMul", "1"]
     assert [mark["end"] for mark in described["marks"]] == [None, None, 0.19, 0.18, None]
     seconds, resident, most, gap = shown.buffers
     assert array("d", seconds).tolist() == [0, 0.01, 0.2, 0.21]
