@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nbprof.arrays import Rows
 from nbprof.columns import COLUMNS, Metric, summed_columns
+from nbprof.distinct_values import distinct_pairs
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -177,8 +178,5 @@ def _places_among(view: "View", chosen: Rows, row: Rows, own: npt.NDArray[np.boo
 def _steps_of_each(step: Rows, member: Rows) -> Rows:
     """Count the steps in which each member ran."""
     first = int(step.min())
-    width = int(step.max()) - first + 1
-    ran = np.zeros((int(member.max()) + 1) * width, dtype=bool)
-    ran[member * width + (step - first)] = True
-    counts: Rows = ran.reshape(-1, width).sum(axis=1)
-    return counts
+    members, _, _ = distinct_pairs(member, step - first, int(step.max()) - first + 1)
+    return np.bincount(members)
