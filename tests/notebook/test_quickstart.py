@@ -42,7 +42,7 @@ def test_the_demo_prints_what_each_cell_shows(demo):
     assert not imports.strip() + data.strip()
     assert all(text.strip() for text in rest)
     assert "high: retracing" in demo.stdout
-    assert "a figure: in the notebook and on the page" in demo.stdout
+    assert "a figure: see the notebook or the page" in demo.stdout
     assert "cpu_micros_percent" in demo.stdout
     assert "a live widget: make lab" in demo.stdout
     assert "needs a notebook" not in demo.stdout
