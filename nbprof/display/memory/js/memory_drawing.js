@@ -3,6 +3,7 @@
 import { mebibytes, ticks } from "./memory_samples.js";
 
 /** @typedef {import("./memory_curve.js").MemoryCurve} MemoryCurve */
+/** @typedef {import("./memory_samples.js").Mark} Mark */
 
 /** Height of the curve in pixels. */
 export const TALL = 150;
