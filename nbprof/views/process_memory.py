@@ -13,6 +13,7 @@ from nbprof.memory.sampler import Curve
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pandas as pd
 
     from nbprof._profile import Profile
 
@@ -54,20 +55,30 @@ def _known(size: float) -> float:
 
 
 def _marks(profile: "Profile") -> Iterator[Mark]:
-    statements, steps = profile.statements, profile.steps
+    yield from _line_marks(profile.statements)
+    yield from _step_marks(profile.steps)
+    yield from _op_marks(profile)
+
+
+def _line_marks(statements: "pd.DataFrame") -> Iterator[Mark]:
     for start, line in zip(statements["start_ns"] / 1e9, statements["line"], strict=True):
         yield Mark(start, LINE, int(line))
+
+
+def _step_marks(steps: "pd.DataFrame") -> Iterator[Mark]:
     starts, ends = steps["start_micros"] / 1e6, (steps["start_micros"] + steps["micros"]) / 1e6
     for step, name, start, end in zip(steps["step"], steps["function"], starts, ends, strict=True):
         yield Mark(start, STEP, int(step), name, end)
-    rows = _largest(profile)
-    events = profile.events.iloc[rows]
-    nodes = profile.nodes.iloc[events["node"]]
-    starts, ends = events["start_ns"] / 1e9, (events["start_ns"] + events["duration_ns"]) / 1e9
-    for name, kind, start, end, held in zip(
-        nodes["name"], nodes["op_type"], starts, ends, events["peak_bytes"], strict=True
+
+
+def _op_marks(profile: "Profile") -> Iterator[Mark]:
+    runs = profile.events.iloc[_largest(profile)]
+    nodes = profile.nodes.iloc[runs["node"]]
+    starts, ends = runs["start_ns"] / 1e9, (runs["start_ns"] + runs["duration_ns"]) / 1e9
+    for name, op_type, start, end, held in zip(
+        nodes["name"], nodes["op_type"], starts, ends, runs["peak_bytes"], strict=True
     ):
-        yield Mark(start, OP, name=name, op_type=kind, end=end, bytes=held)
+        yield Mark(start, OP, name=name, op_type=op_type, end=end, bytes=held)
 
 
 def _largest(profile: "Profile") -> "npt.NDArray[np.intp]":
