@@ -67,15 +67,14 @@ class TfprofInputs:
     def _nodes_of(self, run: RunMetadata) -> Ints:
         """Return the node of each record, NONE if it has none; add nodes that are new."""
         names = run.node_name.strings()
-        if any(":" in name for name in names):
+        if ":" in "".join(names):
             names = [name.partition(":")[0] for name in names]
         row = self._row
         found = list(map(row.get, names))
-        for place in [
-            place for place, node in enumerate(found) if node is None or ":" in names[place]
-        ]:
+        unknown = [place for place, node in enumerate(found) if node is None]
+        for place in unknown:
             name = names[place]
-            node = row.get(name)
+            node = row.get(name)  # an earlier record may have added it
             if node is None:
                 if name in NOT_NODES or NO_NODE in name:
                     node = NONE

@@ -55,7 +55,7 @@ def make_profile(inputs: Source, what: str, checkpoint: Checkpoint | None = None
         steps=lazily(lambda: _steps(inputs)),
         traces=lazily(_no_traces),
         spent=lazily(lambda: pd.DataFrame({"category": [], "ns": []})),
-        recording=Recording(what, how, 0, 0, tfprof=True),
+        recording=Recording(what=what, how=how, wall_ns=0, cost_ns=0, tfprof=True),
         notes=(*notes, NO_STREAMS) if inputs.misses_streams else notes,
     )
 
@@ -109,8 +109,8 @@ def _no_layers() -> pd.DataFrame:
 
 def _nodes(inputs: Source) -> pd.DataFrame:
     names, shapes = inputs.names, inputs.shapes()
-    own = inputs.device_of_node.tolist()
-    devices = [inputs.devices[device] if device != NONE else "" for device in own]
+    device_names = [*inputs.devices, ""]  # the last one, at NONE, for nodes without a device
+    devices = [device_names[device] for device in inputs.device_of_node.tolist()]
     return pd.DataFrame(
         {
             "name": pd.Series(names, dtype=object),
