@@ -9,7 +9,7 @@ from support.paths import PACKAGE
 
 SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
-    *("distinct_values", "op_types", "view_kinds", "flags", "flag_values"),
+    *("op_types", "view_kinds", "flags", "flag_values"),
 }
 """Everybody may read them; they read each other only."""
 

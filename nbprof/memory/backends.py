@@ -1,15 +1,21 @@
 """The two ways `%memit` can measure: nbprof's own meter, or memory_profiler for comparison."""
 
+import gc
 import math
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, Protocol
 
 from nbprof.errors import NbprofError
+from nbprof.memory.counted_once import shallow_size
+from nbprof.memory.malloc_stats import trim
 from nbprof.memory.meter import Measurement, combined_result
-from nbprof.memory.result import MIB, MemoryResult, MemoryRun
+from nbprof.memory.result import MIB, Held, MemoryResult, MemoryRun
+from nbprof.memory.watermark import watermark
 
 Code = Callable[[Callable[[int], None] | None], Any]
 """The code to run; its argument is a callback for the line number of each statement."""
@@ -64,7 +70,7 @@ class Meter:
             return None
         result = combined_result(self._measurements)
         if thorough:
-            from nbprof.memory.retained import find_held
+            from nbprof.memory.backends import find_held
 
             result = replace(result, held=find_held())
         return result
@@ -154,3 +160,46 @@ BACKENDS: dict[str, Callable[[Mapping[str, Any], WatchSteps], Backend]] = {
 def backend(flags: Mapping[str, Any], watch_steps: WatchSteps = watch_no_steps) -> Backend:
     """Return the backend that the flags of `%memit` ask for."""
     return BACKENDS[flags.get("backend", "nbprof")](flags, watch_steps)
+
+
+def find_held() -> Held:
+    """Collect garbage, size all objects, and have the allocator return what it can."""
+    gc.collect()
+    owner = watermark()
+    stretch = owner.open()
+    objects = all_objects()
+    python_objects = float(sum(map(shallow_size, objects.values())))
+    tensors = _tensor_bytes(objects.values())
+    del objects
+    before = owner.sample(stretch).resident
+    trimmed = trim()
+    after = owner.close(stretch).resident
+    return Held(
+        after_collection=stretch.before,
+        python_objects=python_objects,
+        tensors=tensors,
+        returned=max(0.0, float(before - after)) if trimmed else math.nan,
+    )
+
+
+def all_objects() -> dict[int, Any]:
+    """Return, by id, all objects the garbage collector tracks and those they refer to directly.
+
+    Modules are not followed: in Python 3.12 asyncio's also refers to iterators that wait to be
+    reused, and releasing one of them crashes the process.
+    """
+    tracked = [value for value in gc.get_objects() if not isinstance(value, ModuleType)]
+    objects = dict(zip(map(id, tracked), tracked, strict=True))
+    referents = gc.get_referents(*tracked)
+    objects.update(zip(map(id, referents), referents, strict=True))
+    for own in (tracked, referents, objects):
+        objects.pop(id(own), None)
+    return objects
+
+
+def _tensor_bytes(objects: Iterable[Any]) -> float:
+    if "tensorflow" not in sys.modules:
+        return math.nan
+    from nbprof.memory.tensor_sizes import tensor_bytes
+
+    return float(sum(tensor_bytes(value) or 0 for value in objects))

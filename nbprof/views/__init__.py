@@ -9,7 +9,7 @@ from nbprof.errors import NbprofError
 from nbprof.options import check_output
 from nbprof.view_kinds import VIEWS, ViewKind, view_names
 from nbprof.views.measure import only_what_ran
-from nbprof.views.nothing_shown import why_nothing
+from nbprof.views.notes import why_nothing
 from nbprof.views.view import unwritten
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.arrays import distinct
 from nbprof.columns import COLUMNS, Metric, is_count, summed_columns
-from nbprof.distinct_values import distinct
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from nbprof.errors import NbprofError
 from nbprof.flags import MEMORY, flags_of
 from nbprof.magics.flag_parser import parse
 from nbprof.magics.help_and_completion import completions, help_text
-from nbprof.memory.children import held_by_children
 from nbprof.memory.meter import Measurement
+from nbprof.memory.sampler import held_by_children
 
 pytestmark = pytest.mark.notebook
 

@@ -5,6 +5,7 @@ import numpy as np
 from nbprof.arrays import Ints, Letters, Words, each_position
 from nbprof.ingest.protobuf.varints import LONGEST, varints
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Fields, Spans, scan
+from nbprof.protos.texts import Texts
 
 
 def tag(number: int, wire_type: int = LENGTH) -> int:
@@ -103,3 +104,14 @@ def sums(row: Ints, values: Ints, count: int) -> Ints:
 def last_of_runs(row: Ints) -> Ints:
     """Return the index of the last entry of each run of equal values."""
     return np.flatnonzero(np.append(row[1:] != row[:-1], True))[: len(row)]
+
+
+def field_texts(fields: Fields, tag: int, count: int, data: bytes) -> Texts:
+    """Return the last text with this tag in each of `count` messages, empty if there is none."""
+    last = fields.last(count, tag)
+    return Texts.at(data, last.begin, last.value)
+
+
+def span_texts(spans: Spans, data: bytes) -> Texts:
+    """Return the texts, or encoded messages, at these spans."""
+    return Texts.at(data, spans.begin, spans.size)

@@ -13,9 +13,14 @@ import numpy as np
 
 from nbprof.arrays import Ints, Mask
 from nbprof.ingest.protobuf.long_messages import Inner, scan_long
-from nbprof.ingest.protobuf.repeated_fields import last_of_runs, owners, tag
+from nbprof.ingest.protobuf.repeated_fields import (
+    field_texts,
+    last_of_runs,
+    owners,
+    span_texts,
+    tag,
+)
 from nbprof.ingest.protobuf.wire import FIXED32, VARINT, Buffer, Fields, Spans, scan
-from nbprof.ingest.tfprof.text_columns import field_texts, span_texts
 from nbprof.protos.texts import Texts
 
 GRAPH_NODE = tag(1)

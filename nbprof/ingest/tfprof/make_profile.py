@@ -10,8 +10,7 @@ import pandas as pd
 from nbprof._profile import Profile, Recording, no_allocator
 from nbprof.arrays import NONE, Ints
 from nbprof.errors import NbprofError
-from nbprof.ingest.tfprof.checkpoint import Checkpoint
-from nbprof.ingest.tfprof.checkpoint_values import value_table
+from nbprof.ingest.tfprof.checkpoint import Checkpoint, value_table
 from nbprof.ingest.tfprof.joined_inputs import TfprofInputs, joined
 from nbprof.ingest.tfprof.profile_source import Dims, Source
 from nbprof.lazy_tables import lazily

@@ -9,9 +9,8 @@ import numpy as np
 
 from nbprof.arrays import Ints, Mask, each_position
 from nbprof.ingest.protobuf.long_messages import Inner, scan_long
-from nbprof.ingest.protobuf.repeated_fields import int32, owners, tag
+from nbprof.ingest.protobuf.repeated_fields import field_texts, int32, owners, span_texts, tag
 from nbprof.ingest.protobuf.wire import VARINT, Buffer, Fields, Spans, scan
-from nbprof.ingest.tfprof.text_columns import field_texts, span_texts
 from nbprof.protos.saved_profile import StringTable, Traces
 from nbprof.protos.texts import Texts
 

@@ -7,13 +7,30 @@ Everything that tfprof writes is kept. The format also has the node fields `inpu
 import numpy as np
 
 from nbprof.ingest.protobuf.long_messages import Inner, scan_long
-from nbprof.ingest.protobuf.repeated_fields import numbers, owners, tag
-from nbprof.ingest.protobuf.wire import VARINT, Buffer, Spans, scan
-from nbprof.ingest.tfprof.exec_reader import read_execs, read_labels, value_messages
+from nbprof.ingest.protobuf.repeated_fields import (
+    field_texts,
+    int32,
+    numbers,
+    owners,
+    span_texts,
+    tag,
+)
+from nbprof.ingest.protobuf.wire import VARINT, Buffer, Fields, Spans, scan
 from nbprof.ingest.tfprof.op_log import read_string_table, read_traces
-from nbprof.ingest.tfprof.text_columns import field_texts
 from nbprof.protos.profile_fields import (
+    ALLOCATION_BYTES,
+    ALLOCATION_MICROS,
+    EXEC_ACCELERATOR_TIMES,
+    EXEC_ALL_START,
+    EXEC_ALLOCATIONS,
+    EXEC_CPU_TIMES,
+    EXEC_DEVICES,
+    EXEC_LATEST_END,
+    EXEC_MEMORY,
+    EXEC_RUN_COUNT,
     KEY,
+    MEMORY_NUMBERS,
+    MEMORY_OUTPUTS,
     NODE_ATTRIBUTES,
     NODE_CANONICAL_DEVICE,
     NODE_EXECS,
@@ -28,17 +45,27 @@ from nbprof.protos.profile_fields import (
     NODE_SHAPE,
     NODE_SRC_OUTPUT_INDEX,
     NODE_TRACE,
+    OUTPUT_BYTES,
+    OUTPUT_POINTER,
     PROFILE_HAS_TRACE,
     PROFILE_MISS_ACCELERATOR_STREAM,
     PROFILE_NODES,
     PROFILE_STEPS,
     PROFILE_STRINGS,
+    TIME_TIMES,
     TUPLE_VALUES,
     VALUE,
 )
 from nbprof.protos.saved_profile import (
+    DeviceTimes,
+    ExecAllocations,
+    ExecMemory,
+    Execs,
+    Labels,
     NumberMap,
+    OutputMemory,
     SavedProfile,
+    Times,
     TupleMap,
 )
 
@@ -104,4 +131,96 @@ def _read_tuple_map(buffer: Buffer, entries: Spans) -> TupleMap:
         start=np.cumsum(length) - length,
         length=length,
         values=values,
+    )
+
+
+def read_execs(buffer: Buffer, entries: Spans) -> Execs:
+    """Read the entries of maps from step to ExecProfile."""
+    count = len(entries)
+    in_entries = scan(buffer, entries)
+    fields = scan(buffer, value_messages(in_entries, count))
+    return Execs(
+        owner=owners(entries),
+        step=in_entries.numbers(tag(KEY, VARINT), count),
+        run_count=fields.numbers(tag(EXEC_RUN_COUNT, VARINT), count),
+        all_start_micros=fields.numbers(tag(EXEC_ALL_START, VARINT), count),
+        latest_end_micros=fields.numbers(tag(EXEC_LATEST_END, VARINT), count),
+        times=_read_times(buffer, fields),
+        memory=_read_memory(buffer, fields.messages(tag(EXEC_MEMORY))),
+        allocations=_read_allocations(buffer, fields.messages(tag(EXEC_ALLOCATIONS))),
+        devices=read_labels(buffer, fields, EXEC_DEVICES),
+    )
+
+
+def value_messages(in_entries: Fields, count: int) -> Spans:
+    """Return the value of each of `count` map entries."""
+    values = in_entries.last(count, tag(VALUE))
+    return Spans(values.row, values.begin, values.value)
+
+
+def read_labels(buffer: Buffer, fields: Fields, number: int) -> Labels:
+    """Read a repeated field of texts or of messages, which stay encoded."""
+    found = fields.messages(tag(number))
+    return Labels(owners(found), span_texts(found, buffer.data))
+
+
+def _read_times(buffer: Buffer, fields: Fields) -> DeviceTimes:
+    cpu = fields.messages(tag(EXEC_CPU_TIMES))
+    entries = Spans.join([cpu, fields.messages(tag(EXEC_ACCELERATOR_TIMES))])
+    is_accelerator = np.arange(len(entries)) >= len(cpu)
+    order = np.argsort(entries.row, kind="stable")
+    entries, is_accelerator = entries[order], is_accelerator[order]
+    in_entries = scan(buffer, entries)
+    exec_times = value_messages(in_entries, len(entries))
+    return DeviceTimes(
+        owner=owners(entries),
+        is_accelerator=is_accelerator,
+        device=field_texts(in_entries, tag(KEY), len(entries), buffer.data),
+        times=_read_pairs(buffer, scan(buffer, exec_times).messages(tag(TIME_TIMES))),
+    )
+
+
+def _read_pairs(buffer: Buffer, pairs: Spans) -> Times:
+    row, values = numbers(buffer, scan(buffer, pairs), TUPLE_VALUES)
+    length = np.bincount(row, minlength=len(pairs))
+    if (length != 2).any():
+        wrong = int(np.argmax(length != 2))
+        raise buffer.damage(
+            int(pairs.begin[wrong]),
+            f"a start and a duration were expected, not {length[wrong]} numbers",
+        )
+    return Times(owners(pairs), values[0::2], values[1::2])
+
+
+def _read_memory(buffer: Buffer, memory: Spans) -> ExecMemory:
+    count = len(memory)
+    fields = scan(buffer, memory)
+    return ExecMemory(
+        owner=owners(memory),
+        output_memory=_read_outputs(buffer, fields.messages(tag(MEMORY_OUTPUTS))),
+        **{
+            name: fields.numbers(tag(number, VARINT), count)
+            for name, number in MEMORY_NUMBERS.items()
+        },
+    )
+
+
+def _read_outputs(buffer: Buffer, entries: Spans) -> OutputMemory:
+    count = len(entries)
+    in_entries = scan(buffer, entries)
+    fields = scan(buffer, value_messages(in_entries, count))
+    return OutputMemory(
+        owner=owners(entries),
+        slot=int32(in_entries.numbers(tag(KEY, VARINT), count)),
+        bytes=fields.numbers(tag(OUTPUT_BYTES, VARINT), count),
+        pointer=fields.numbers(tag(OUTPUT_POINTER, VARINT), count).view(np.uint64),
+    )
+
+
+def _read_allocations(buffer: Buffer, allocations: Spans) -> ExecAllocations:
+    fields = scan(buffer, allocations)
+    return ExecAllocations(
+        owner=owners(allocations),
+        alloc_micros=fields.numbers(tag(ALLOCATION_MICROS, VARINT), len(allocations)),
+        alloc_bytes=fields.numbers(tag(ALLOCATION_BYTES, VARINT), len(allocations)),
     )

@@ -13,9 +13,15 @@ import numpy as np
 
 from nbprof.arrays import Ints, Mask, Words
 from nbprof.ingest.protobuf.long_messages import Inner, scan_long
-from nbprof.ingest.protobuf.repeated_fields import int32, owners, scan_merged, sums, tag
+from nbprof.ingest.protobuf.repeated_fields import (
+    field_texts,
+    int32,
+    owners,
+    scan_merged,
+    sums,
+    tag,
+)
 from nbprof.ingest.protobuf.wire import VARINT, Buffer, Fields, Spans, scan
-from nbprof.ingest.tfprof.text_columns import field_texts
 from nbprof.protos.texts import Texts
 
 RUN_STEP_STATS = tag(1)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from nbprof.arrays import NONE, Rows
-from nbprof.distinct_values import distinct
+from nbprof.arrays import NONE, Rows, distinct
 from nbprof.ingest.trace.program.function_names import short_name, trace_number
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.lazy_tables import empty

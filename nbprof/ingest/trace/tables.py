@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof._profile import Profile, Recording
-from nbprof.arrays import NONE, Floats, Ints, Rows
-from nbprof.distinct_values import distinct
+from nbprof.arrays import NONE, Floats, Ints, Rows, distinct
 from nbprof.ingest.trace import walltime
 from nbprof.ingest.trace.attribution import python_lines
 from nbprof.ingest.trace.attribution.devices import CPU

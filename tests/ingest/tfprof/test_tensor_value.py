@@ -6,7 +6,7 @@ from support.paths import DATA as TEST_DATA
 
 import nbprof
 from nbprof.display import html
-from nbprof.ingest.tfprof.checkpoint_values import LONGEST, spell_value
+from nbprof.ingest.tfprof.checkpoint import LONGEST, spell_value
 
 DATA = TEST_DATA / "tfprof"
 

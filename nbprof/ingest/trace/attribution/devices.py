@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.distinct_values import distinct_pairs
+from nbprof.arrays import distinct_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

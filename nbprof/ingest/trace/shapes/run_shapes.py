@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.arrays import NONE, Floats, Ints, Rows
-from nbprof.distinct_values import distinct, distinct_pairs
+from nbprof.arrays import NONE, Floats, Ints, Rows, distinct, distinct_pairs
 from nbprof.ingest.trace.shapes.flops import Dims, Run, float_ops
 from nbprof.ingest.trace.shapes.output_bytes import output_bytes, parse_typed
 from nbprof.ingest.trace.shapes.output_shapes import OutputShapes

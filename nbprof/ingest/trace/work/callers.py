@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.arrays import NONE, Ints, Rows
-from nbprof.distinct_values import distinct, distinct_pairs
+from nbprof.arrays import NONE, Ints, Rows, distinct, distinct_pairs
 from nbprof.ingest.trace.work.event_kinds import Kind
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.arrays import NONE, Ints, Mask, Rows
+from nbprof.arrays import NONE, Ints, Mask, Rows, distinct_pairs
 from nbprof.capture.capture import session_group
-from nbprof.distinct_values import distinct_pairs
 from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
 from nbprof.ingest.trace.work import callers
 from nbprof.ingest.trace.work.event_kinds import Kind, split

@@ -4,7 +4,7 @@ from support.memory_cases import run_script
 
 BESIDE_ASYNCIO = """
 import asyncio
-from nbprof.memory.retained import find_held
+from nbprof.memory.backends import find_held
 
 async def waits(future):
     await future
