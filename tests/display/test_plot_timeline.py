@@ -262,5 +262,5 @@ def test_a_profile_of_sums_has_no_timeline_and_no_memory_over_time():
 
     with pytest.raises(NbprofError, match="single runs"):
         sums.plot_timeline()
-    with pytest.raises(NbprofError, match="not kept by engine='dask'"):
+    with pytest.raises(NbprofError, match="engine='dask' does not keep memory"):
         sums.plot_memory()

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.arrays import Rows
+from nbprof.arrays import Rows, distinct_pairs
 from nbprof.columns import COLUMNS, Metric, summed_columns
-from nbprof.distinct_values import distinct_pairs
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
