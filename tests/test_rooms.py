@@ -96,7 +96,7 @@ def room_of(file):
 
 
 def imports(tree):
-    """Give (module, whether at import time, whether for type checkers only) of every import."""
+    """Yield (module, whether at import time, whether for type checkers only) of every import."""
     typing_only = {
         id(node)
         for block in ast.walk(tree)
