@@ -1,4 +1,4 @@
-"""Names for the arrays used everywhere, spans of bytes, and numbering distinct values."""
+"""Array types used throughout, and helpers for spans of bytes and for distinct values."""
 
 from itertools import pairwise
 from typing import Any
@@ -11,16 +11,16 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
 """Row numbers of a table, NONE for no row."""
 Words = npt.NDArray[np.uint64]
-"""Eight bytes each, as an integer."""
+"""64-bit words."""
 Mask = npt.NDArray[np.bool_]
 Letters = npt.NDArray[np.uint8]
-"""Bytes."""
+"""The bytes of a message or a file."""
 Positions = npt.NDArray[np.integer[Any]]
-"""Positions or sizes in bytes, of any integer type."""
+"""Positions or sizes in bytes, in any integer type."""
 
 NONE = -1
 """The row number that stands for no row."""
-GATHERED = 1 << 20
+GATHER_BLOCK = 1 << 20
 """Approximate number of bytes that `gather` copies at once."""
 
 
@@ -38,8 +38,8 @@ def gather(letters: Letters, begin: Positions, size: Positions) -> Letters:
     if len(begin) and (begin == begin[0] + until[:-1]).all():
         return letters[begin[0] : begin[0] + until[-1]]
     copied = np.empty(until[-1], np.uint8)
-    # In parts, because the position of a byte takes eight times its memory.
-    borders = np.searchsorted(until, np.arange(0, int(until[-1]) + GATHERED, GATHERED))
+    # Block by block, because the position of a byte takes eight times its memory.
+    borders = np.searchsorted(until, np.arange(0, int(until[-1]) + GATHER_BLOCK, GATHER_BLOCK))
     for first, last in pairwise(np.unique(np.minimum(borders, len(size))).tolist()):
         where = each_position(begin[first:last], size[first:last])
         copied[until[first] : until[last]] = letters[where]
@@ -47,9 +47,10 @@ def gather(letters: Letters, begin: Positions, size: Positions) -> Letters:
 
 
 def distinct(values: npt.NDArray[np.integer], width: int) -> tuple[Rows, Rows]:
-    """Return the distinct values, ascending, and which of them each is; all are in range(width).
+    """Return the distinct values, ascending, and the index of each value among them.
 
-    Like `np.unique(values, return_inverse=True)`, but in linear time unless the range is wide.
+    Like `np.unique(values, return_inverse=True)`, but in linear time unless the range is wide. All
+    values are in range(width).
     """
     if width > 16 * len(values) + 1024:
         found, which = np.unique(values, return_inverse=True)
@@ -65,9 +66,10 @@ def distinct(values: npt.NDArray[np.integer], width: int) -> tuple[Rows, Rows]:
 def distinct_pairs(
     first: npt.NDArray[np.integer], second: npt.NDArray[np.integer], width: int
 ) -> tuple[Rows, Rows, Rows]:
-    """Return the distinct pairs, sorted, and which of them each is; `second` is in range(width).
+    """Return the distinct pairs, sorted, and the index of each pair among them.
 
-    Both sides are numbered first, as few values of a wide range are distinct.
+    `second` is in range(width). Each side is numbered first, since a wide range usually holds few
+    distinct values.
     """
     low = int(first.min(initial=0))
     firsts, of_first = distinct(first - low, int(first.max(initial=0)) - low + 1)

@@ -10,8 +10,8 @@ PADDED = "_PadWith"
 """Prefix of an op that was fused with the padding before it."""
 _ONEDNN = ("_MklNative", "_Mkl")
 _BIAS = "WithBias"
-_NOT_FUSED_BY_TENSORFLOW = "FusedBatchNorm"
-"""An ordinary op despite its name, unless it ends in `Ex`."""
+_BATCH_NORM = "FusedBatchNorm"
+"""Prefix of ops that are not fused despite their name, unless they end in `Ex`."""
 
 
 def replaced_type(op_type: str) -> str:
@@ -24,12 +24,12 @@ def replaced_type(op_type: str) -> str:
         return FUSED + plain.removesuffix(_BIAS)
     if plain.startswith(PADDED[1:]):
         return f"_{plain}"
-    is_one_op = plain.startswith(_NOT_FUSED_BY_TENSORFLOW) and not plain.endswith("Ex")
+    is_one_op = plain.startswith(_BATCH_NORM) and not plain.endswith("Ex")
     return f"_{plain}" if plain.startswith("Fused") and not is_one_op else plain
 
 
 def main_type(op_type: str) -> str:
-    """Return the type of the op that does the main work of a fused one."""
+    """Return the type that does the main work of a fused op; otherwise like `replaced_type`."""
     replaced = replaced_type(op_type)
     if replaced.startswith(PADDED):
         return replaced.removeprefix(PADDED).removeprefix(FUSED[1:])

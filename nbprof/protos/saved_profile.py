@@ -2,7 +2,7 @@
 
 Tables are linked by row numbers: `owner` is the row of the node, exec, device or memory record
 that a row belongs to, and ascends. The table of a map has all its entries in file order; the last
-entry of a key counts.
+entry for a key wins.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Traces:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StringTable:
-    """Texts by id, in file order; the last text of an id counts."""
+    """Texts by id, in file order; the last text for an id wins."""
 
     id: Ints
     text: Texts
@@ -153,7 +153,7 @@ class SavedProfile:
     """The nodes of a saved profile, in file order."""
 
     key: Ints
-    """Number under which the node is saved and that `inputs` refer to; also its id."""
+    """Map key of the node, which `inputs` refer to; tfprof uses the node's id."""
     id: Ints
     name: Texts
     op: Texts
@@ -161,12 +161,13 @@ class SavedProfile:
     host_device: Texts
     float_ops: Ints
     inputs: NumberMap
-    """From input position to the number of the node there."""
+    """From input position to the key of the node there."""
     src_output_index: NumberMap
-    """From the number of an input node to the output taken from it."""
+    """From the key of an input node to the index of the output taken from it."""
     shape: Ints
-    """Dimensions of the nodes' own shapes."""
+    """Dimensions of the nodes' own shapes, one after the other."""
     shape_owner: Ints
+    """Node that each dimension belongs to."""
     output_shapes: TupleMap
     op_types: Labels
     attributes: Labels

@@ -8,12 +8,12 @@ import numpy as np
 from nbprof.arrays import Ints, Mask, Positions, Words
 
 WORD = 8
-"""Bytes compared at once."""
+"""Number of bytes compared at once."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Texts:
-    """Texts, or messages passed on unread, as places in one piece of data."""
+    """Texts, or messages that stay encoded, as spans of one bytes object."""
 
     data: bytes
     begin: Ints
@@ -42,7 +42,7 @@ class Texts:
         return [text.decode(errors="replace") for text in raw]
 
     def equal(self, text: bytes) -> Mask:
-        """Return which texts equal this one, which must not be empty."""
+        """Return which texts equal the given one, which must not be empty."""
         rows = np.flatnonzero(self.size == len(text))
         if len(self.data) >= WORD:
             for offset in range(0, len(text), WORD):
@@ -72,7 +72,7 @@ class Texts:
 
     @classmethod
     def at(cls, data: bytes, begin: Positions, size: Positions) -> "Texts":
-        """Make a column of texts at these places in the data."""
+        """Make a column of the texts at these positions in the data."""
         return cls(data, begin.astype(np.int64), size.astype(np.int64))
 
     @classmethod
@@ -84,7 +84,7 @@ class Texts:
 
 
 def to_utf8(text: str) -> bytes:
-    """Encode a text; bytes that Python escaped come back, other lone surrogates become U+FFFD."""
+    """Encode a text; surrogate escapes become bytes again, other lone surrogates U+FFFD."""
     try:
         return text.encode(errors="surrogateescape")
     except UnicodeEncodeError:

@@ -1,14 +1,14 @@
-"""Write numbers as protobuf varints: seven bits per byte, the low ones first."""
+"""Write numbers as protobuf varints: seven bits per byte, low bits first."""
 
 import numpy as np
 
 from nbprof.arrays import Ints, Letters, Mask, Words
 
 WORD = (1 << 64) - 1
-"""Mask of a 64-bit word; a negative number is written as its two's complement."""
+"""Mask of 64 bits, which turns a negative number into its two's complement."""
 
 BLOCK = 1 << 14
-"""Numbers encoded at once; their 7-bit groups take ten times their memory."""
+"""Count of numbers encoded at once; their 7-bit groups take ten times their memory."""
 
 SHIFTS = np.arange(0, 70, 7, dtype=np.uint64)
 """Bit positions of a varint's 7-bit groups."""

@@ -1,4 +1,4 @@
-"""Columns that are filled piece by piece, and how the allocator treats them."""
+"""Columns that grow piece by piece, and a way to keep their memory for reuse."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class GrowableColumn:
         return self._count
 
     def append(self, piece: npt.NDArray[Any]) -> None:
-        """Add the next piece."""
+        """Append a piece."""
         end = self._count + len(piece)
         if end > len(self._reserved):
             grown = np.empty(max(end, 2 * len(self._reserved)), self._reserved.dtype)
@@ -45,6 +45,6 @@ def reuse_freed_memory() -> None:
 
     glibc returns freed blocks of more than 128 KiB to the system, and getting them back page by
     page is slow. Once it has seen a larger block freed, it keeps all smaller ones. So allocate and
-    free a large array; it is never written to, so it takes no memory. Other allocators don't care.
+    free a large array; it is never written to, so it takes no memory. Other allocators ignore it.
     """
     np.empty(LARGE, np.uint8)

@@ -1,7 +1,7 @@
-"""A file that is read in pieces: its reader says which bytes it needs.
+"""A file that is read in pieces, as its reader asks for bytes.
 
 Bytes to keep go to their own place in a buffer as large as the file; pages never written to take
-no memory. Bytes to be read once go through a second, reused buffer: touching fresh memory costs
+no memory. Bytes needed only once go through a second, reused buffer: touching fresh memory costs
 more than reading the file.
 
 The file is not memory-mapped: a failing disk, or a file truncated meanwhile, would kill the whole
@@ -19,8 +19,8 @@ from nbprof.ingest.protobuf.wire import BEHIND, HEAD, Buffer
 AHEAD = 1 << 14
 """Minimum number of bytes to read at once."""
 
-CUT = "it was truncated during reading; load it again once it is written completely"
-"""What is wrong with a file that ends before its size."""
+TRUNCATED = "it was truncated while being read; load it again once it is fully written"
+"""Problem of a file that ends before the size it had at first."""
 
 
 class LongFile(Buffer):
@@ -75,7 +75,7 @@ class LongFile(Buffer):
             while target:
                 count = self._file.readinto(target)
                 if not count:
-                    raise NbprofError(f"{self.source} cannot be read: {CUT}.")
+                    raise NbprofError(f"{self.source} cannot be read: {TRUNCATED}.")
                 target = target[count:]
         except OSError as error:
             raise NbprofError(f"{self.source} cannot be read: {error.strerror}.") from error
@@ -87,4 +87,4 @@ def _reserve(size: int) -> bytes:
         reserved = mmap.mmap(-1, size)
     else:
         reserved = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return cast("bytes", reserved)  # len(), items and slices work as those of bytes
+    return cast("bytes", reserved)  # len(), items and slices work as with bytes

@@ -2,9 +2,9 @@
 
 A line of a trace holds all its events, and each begins where the one before it ends, so
 `wire.scan` has nothing to do in parallel. `scan_long` cuts such messages into lanes at places that
-look like the start of an event, and scans the lanes. It trusts no guess: only if every lane ends
-exactly where the next one begins are all cuts of a message true boundaries, by induction from the
-first. Otherwise it reads that message again uncut.
+look like the start of an event, and scans the lanes. It does not trust these guesses: if every lane
+ends exactly where the next one begins, then by induction from the first all cuts are true
+boundaries. Otherwise it reads that message again uncut.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Inner:
     second: tuple[int, ...]
     """The possible tags of their second field."""
     first: int = 1 << 3 | VARINT
-    """The tag of their first field: of a varint, or of a text or message."""
+    """The tag of their first field, a varint or a text or message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _scan_lanes(buffer: Buffer, lanes: Spans, inner: Inner) -> tuple[Long, Ints]
 
 
 def _cut_lanes(buffer: Buffer, messages: Spans, cut: Mask, inner: Inner) -> Spans:
-    """Cut the marked messages wherever a start is found; each other message is one lane."""
+    """Cut the marked messages wherever a start is found; every other message is one lane."""
     begin = messages.begin.astype(np.int64)
     end = begin + messages.size.astype(np.int64)
     cuts = np.where(cut, (end - begin) // LANE, 0)
@@ -122,7 +122,7 @@ def _cut_lanes(buffer: Buffer, messages: Spans, cut: Mask, inner: Inner) -> Span
 
 
 def _guess_starts(buffer: Buffer, near: Ints, end: Ints, inner: Inner) -> Ints:
-    """Return the first likely start in the window from each position on, or -1."""
+    """Return the first likely start in the window that begins at each position, or -1."""
     start = np.full(len(near), -1, np.int64)
     for first in range(0, len(near), BLOCK):
         block = slice(first, first + BLOCK)
@@ -136,7 +136,7 @@ def _guess_starts(buffer: Buffer, near: Ints, end: Ints, inner: Inner) -> Ints:
 
 
 def _looks_like_start(buffer: Buffer, position: Ints, end: Ints, inner: Inner) -> Mask:
-    """Return whether a typical inner message begins here and another one follows it."""
+    """Return at which positions a typical inner message begins and another one follows it."""
     last = len(buffer.words) - 1
     length, width = varints(buffer.words[position] >> ONE_BYTE)
     inside = np.minimum(position + 1 + width.view(np.int64), last)

@@ -1,7 +1,7 @@
-"""Follow runs of messages of one tag: events in a line, stats in an event.
+"""Follow chains of messages with the same tag: events in a line, stats in an event.
 
-`wire.scan` reads fields of any kind. Most of a trace is runs of one kind, and stepping from one
-message of a known tag to the next takes a third of the work.
+`wire.scan` reads fields of any kind. Most of a trace is such chains, and stepping from one message
+with a known tag to the next takes a third of the work.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ FEW = 12
 """Number of chains up to which `wire.scan` is faster than following them in parallel."""
 
 INSIDE = 4
-"""Bytes of a message that are sure to be in the word that starts with its tag."""
+"""Number of a message's bytes that are always in the 8-byte word that starts with its tag."""
 
 TWO_BYTES = np.uint64(16)
 """Bits in two bytes, for shifting words."""
@@ -35,7 +35,7 @@ class Turn(NamedTuple):
 
     @classmethod
     def join(cls, parts: "list[Turn]") -> "Turn":
-        """Make one table of many, in their order."""
+        """Concatenate the tables."""
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -44,7 +44,7 @@ NO_TURN = Turn(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS.view(np.uint64))
 
 
 def turns(buffer: Buffer, begin: Ints, end: Ints, tag: int, stopped: Ints) -> Iterator[Turn]:
-    """Follow each chain from `begin` to `end`, as long as messages of that tag come.
+    """Follow each chain from `begin` to `end`, for as long as messages with that tag follow.
 
     Yields the first message of every chain, then the second of all that have one, and so on.
     Writes into `stopped` where each chain stopped: at its end, or before any other field.

@@ -1,4 +1,4 @@
-"""Read repeated numbers and messages that come in pieces, and work on rows of `scan`."""
+"""Read repeated numbers and split messages, and work on the rows that `scan` returns."""
 
 import numpy as np
 
@@ -9,14 +9,14 @@ from nbprof.protos.texts import Texts
 
 
 def tag(number: int, wire_type: int = LENGTH) -> int:
-    """Return the tag of a field, by default of a text or message."""
+    """Return the tag of a field; by default, of a text or message."""
     return number << 3 | wire_type
 
 
 def scan_merged(buffer: Buffer, pieces: Spans) -> Fields:
-    """Read messages that may come in pieces; rows of fields are messages one level up.
+    """Read messages that may be split; the row of a field is the message one level up.
 
-    protobuf merges a message field that occurs twice into one message, fields in file order.
+    If a message field occurs twice, protobuf merges both into one message, in file order.
     """
     fields = scan(buffer, pieces)
     above = owners(pieces)
@@ -26,9 +26,9 @@ def scan_merged(buffer: Buffer, pieces: Spans) -> Fields:
 
 
 def numbers(buffer: Buffer, fields: Fields, number: int) -> tuple[Ints, Ints]:
-    """Read a field of repeated integers; return the message of each, and the integer.
+    """Read a field of repeated integers; return the message of each, and its value.
 
-    They are packed into one field, or one field each as in older files.
+    The integers are packed into one field or, in older files, have a field each.
     """
     single, packed = fields.where(tag(number, VARINT)), fields.where(tag(number))
     if not len(single.row):
@@ -86,12 +86,12 @@ def _varints_at(letters: Letters, starts: Ints) -> Words:
 
 
 def owners(spans: Spans) -> Ints:
-    """Return the message one level up that each belongs to."""
+    """Return the message one level up that each span belongs to."""
     return spans.row.astype(np.int64)
 
 
 def int32(values: Ints) -> Ints:
-    """Truncate each number to 32 bits, as a field of that width does."""
+    """Truncate each number to 32 bits, as protobuf does for int32 fields."""
     return values.astype(np.int32).astype(np.int64)
 
 

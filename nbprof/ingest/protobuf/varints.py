@@ -1,4 +1,4 @@
-"""Read varints, protobuf's integers: seven bits a byte, the low ones first."""
+"""Read varints, protobuf's integers: seven bits per byte, low bits first."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from nbprof.arrays import Ints, Words
 EACH_LOW_BIT = np.uint64(0x0101_0101_0101_0101)
 """The lowest bit of each byte of a word."""
 EACH_HIGH_BIT = np.uint64(0x8080_8080_8080_8080)
-"""The highest bit of each byte of a word, set where a varint goes on."""
+"""The highest bit of each byte of a word; a varint sets it in every byte but its last."""
 LONGEST = 10
 """Maximum length of a varint in bytes."""
 ONE_BYTE = np.uint64(8)
@@ -44,7 +44,7 @@ def varints(word: Words) -> tuple[Words, Words]:
 def read_numbers(words: Words, position: Ints) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
     """Read a varint field at each position: its tag, its value and where it ends.
 
-    The tag of a varint that does not end is 0. From each position REACH bytes must exist.
+    The tag is 0 if the varint does not end. At least REACH bytes must follow each position.
     """
     word = words[position]
     tag = word.astype(np.uint8)
@@ -70,7 +70,7 @@ def finish_long_varints(words: Words, position: Ints, value: Words, width: Words
 def first_varint(data: bytes, at: int) -> tuple[int, int]:
     """Read one varint; return its value and the position after it.
 
-    Raises IndexError where the data ends first, ValueError where the varint is too long.
+    Raises IndexError if the data ends first, ValueError if the varint is too long.
     """
     value = 0
     for place in range(LONGEST):

@@ -6,7 +6,7 @@ iteration of all of them at once. `scan` does that: it takes where messages begi
 returns the table of their fields. A format's reader descends its message tree level by level and
 never holds an object per message.
 
-`Buffer.fields` is the same reader in plain Python. It handles what the vectors leave over (the
+`Buffer.fields` is the same reader in plain Python. It reads what the vectors leave (the
 last few messages, the last few bytes of the file, damage), raises all the errors, and serves the
 tests as the reference for the vectors.
 
@@ -33,19 +33,19 @@ LARGEST_TAG = 0x7F
 """Largest tag of one byte; fields with a longer one (number 16 and up) are skipped unread."""
 
 BLOCK = 1 << 14
-"""Messages read in parallel, few enough for their temporaries to fit the processor's cache."""
+"""Number of messages read in parallel; their temporaries fit the processor's cache."""
 
 FEW = 48
 """Number of messages up to which plain Python is faster than vectors."""
 
 REACH = 17
-"""Bytes that must exist from the start of a field on for vectors to read it."""
+"""Bytes that must be present from the start of a field for vectors to read it."""
 
 HEAD = 20
 """Maximum length of a field header in bytes: two varints."""
 
 HIGH_AND_TYPE = 0x87
-"""Bits of a tag's first byte that hold the wire type and whether another byte follows."""
+"""Bits of a tag's first byte that state the wire type and whether another byte follows."""
 
 BEHIND = 3 * REACH
 """Bytes read past the end of a part of a file, so that vectors can read its last fields."""
@@ -76,7 +76,7 @@ class Spans:
 
     @classmethod
     def join(cls, parts: list["Spans"]) -> "Spans":
-        """Make one table of many, in their order."""
+        """Concatenate the tables."""
         return cls(
             np.concatenate([part.row for part in parts]),
             np.concatenate([part.begin for part in parts]),
@@ -119,12 +119,12 @@ class Fields:
         return self.take(np.argsort(self.row.astype(width), kind="stable"))
 
     def messages(self, tag: int) -> Spans:
-        """Return all messages of that tag, in file order."""
+        """Return all messages with that tag, in file order."""
         fields = self.where(tag).in_file_order()
         return Spans(fields.row, fields.begin, fields.value)
 
     def last(self, count: int, *tags: int) -> "Fields":
-        """Return the last field of these tags in each of `count` messages, tag 0 if it has none."""
+        """Return the last field with these tags in each of `count` messages, tag 0 if none."""
         found = self.where(*tags)
         tag, value = np.zeros(count, np.uint8), np.zeros(count, np.uint64)
         begin = np.zeros(count, np.int64)
@@ -133,14 +133,14 @@ class Fields:
         return Fields(np.arange(count), tag, value, begin)
 
     def numbers(self, tag: int, count: int) -> Ints:
-        """Return the last number of that tag in each of `count` messages, 0 if it has none."""
+        """Return the last number with that tag in each of `count` messages, 0 if it has none."""
         found = self.where(tag)
         numbers = np.zeros(count, np.int64)
         numbers[found.row] = found.value.view(np.int64)
         return numbers
 
     def texts(self, tag: int, count: int, data: bytes) -> list[bytes]:
-        """Return the last text of that tag in each of `count` messages, empty if it has none."""
+        """Return the last text with that tag in each of `count` messages, empty if none."""
         return self.last(count, tag).payloads(data)
 
     def payloads(self, data: bytes) -> list[bytes]:
@@ -150,7 +150,7 @@ class Fields:
 
     @classmethod
     def join(cls, parts: list["Fields"]) -> "Fields":
-        """Make one table of many, in their order."""
+        """Concatenate the tables."""
         return cls(
             np.concatenate([part.row for part in parts]),
             np.concatenate([part.tag for part in parts]),
@@ -160,7 +160,7 @@ class Fields:
 
 
 class Buffer:
-    """The bytes of a file, read field by field or eight bytes at each of many positions."""
+    """The bytes of a file, read field by field or as 8-byte words at many positions."""
 
     in_memory = True
     """Whether all bytes are present; if not, `hold` must fetch them before they are read."""
@@ -177,7 +177,7 @@ class Buffer:
         self.words: Words = np.ndarray(words, "<u8", data if words else None, strides=(1,))
 
     def words_at(self, position: Positions) -> Words:
-        """Return the eight bytes from each position on, zeros beyond the end."""
+        """Return the eight bytes at each position, zeros beyond the end."""
         last = len(self.words) - 1
         if last < 0:
             rest = (self.data[at : at + 8] for at in position.tolist())
@@ -221,10 +221,10 @@ class Buffer:
 
     def fields(self, position: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield tag, value and begin of each field of a message, as in `Fields`."""
-        data, at_hand = self.data, 0
+        data, present = self.data, 0
         while position < end:
-            if position + HEAD > at_hand:
-                at_hand = self.hold(position, min(position + HEAD, end))
+            if position + HEAD > present:
+                present = self.hold(position, min(position + HEAD, end))
             tag, value, begin = data[position], end, position + 2
             if tag & HIGH_AND_TYPE == LENGTH and tag > LENGTH and begin < end:
                 value = data[position + 1]  # the length, usually of one or two bytes
@@ -271,7 +271,7 @@ class Buffer:
 
 
 def scan(buffer: Buffer, messages: Spans) -> Fields:
-    """Read the fields of all the messages; raise the error of the first damaged one."""
+    """Read the fields of all messages; raise an error for the first damaged one."""
     fields, damaged = try_scan(buffer, messages)
     for row in damaged[:1]:
         begin = int(messages.begin[row])
@@ -359,7 +359,7 @@ def _overwrite_fixed(
 
 
 def _scan_strays(buffer: Buffer, strays: list[tuple[Ints, Ints]], end: Ints) -> tuple[Fields, Ints]:
-    """Read the messages left over by the vectors, each from where they stopped."""
+    """Read the rest of the messages that the vectors left unfinished."""
     rows, tags, values, begins = array("q"), array("B"), array("Q"), array("q")
     damaged = []
     for stray_rows, positions in strays:
