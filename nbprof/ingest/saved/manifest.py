@@ -9,11 +9,11 @@ from nbprof.ingest.saved.zip_members import DamageError, Members
 Expected = TypeVar("Expected")
 
 TYPES = {dict: "an object", list: "an array", str: "a text", int: "a whole number"}
-"""What errors call the types of JSON values."""
+"""Names of JSON types in errors."""
 
 
 def read_manifest(members: Members) -> dict[str, Any]:
-    """Read the manifest; refuse one of a version this nbprof does not know."""
+    """Read the manifest; refuse a version that this nbprof does not know."""
     name = file_format.MANIFEST
     size = members.size(name)
     if size > file_format.most_bytes(file_format.SMALL_MANIFEST, members.file_size):

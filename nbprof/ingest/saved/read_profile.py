@@ -26,22 +26,22 @@ class Contents:
     """The contents of a file, before they become a Profile."""
 
     tables: "dict[str, Callable[[], pd.DataFrame]]"
-    """Functions that make the tables."""
+    """Functions that make the tables, by table."""
     recording: dict[str, Any]
     fields: dict[str, Any]
 
 
 def _from_1_to_2(contents: Contents) -> Contents:
-    """Change nothing: readers still find the op log of version 1 in the table of nodes."""
+    """Change nothing: readers still accept an op log in the table of nodes, as in version 1."""
     return contents
 
 
 UPGRADES: dict[int, Callable[[Contents], Contents]] = {1: _from_1_to_2}
-"""Functions that turn the contents of a version into those of the next."""
+"""Functions that upgrade the contents of a version to the next one."""
 
 
 def read_own_file(path: Path) -> Profile:
-    """Read what `profile.save` wrote, running nothing in the file and trusting no size in it."""
+    """Read a file that `profile.save` wrote; run no code from it and trust no size in it."""
     try:
         with path.open("rb") as file:
             return _read_profile(Members(file))
@@ -81,7 +81,7 @@ def _add_missing_metrics(tables: dict[str, StoredTable]) -> None:
 
 
 def _values_of(kind: type, values: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return the values of those fields of a dataclass that are present."""
+    """Return the values of the fields of a dataclass that are present."""
     return {
         field.name: values[field.name]
         for field in fields(kind)

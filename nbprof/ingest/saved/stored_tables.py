@@ -1,7 +1,7 @@
 """Read the tables in nbprof's own file column by column, without a Python object per number.
 
-Loading a file reads and checks everything, so that all errors come then. DataFrames are made on
-request: that takes longer, and a view needs few of them.
+Loading a file reads and checks everything, so all errors surface then. DataFrames are made on
+request, since that takes longer and a view needs few of them.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ Described = dict[str, Any]
 MOST_ROWS = 1 << 40
 """Maximum number of rows of a table."""
 MOST_TEXT = 256 << 20
-"""Size in bytes up to which Arrow may copy a column's texts for every row."""
+"""Maximum size in bytes of a column in Arrow, which copies its text for every row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ def read_tables(
 
 
 def _columns(table: dict[str, Any], name: str) -> list[Described]:
-    """Return the descriptions of a table's columns, checked as far as possible unread."""
+    """Return the descriptions of a table's columns, checked before any is read."""
     place = f"the table {name!r}"
     if not 0 <= expect(table, "rows", int, place) <= MOST_ROWS:
         raise DamageError(f"{place} should have 0 to {MOST_ROWS:,} rows")
@@ -87,7 +87,7 @@ def _columns(table: dict[str, Any], name: str) -> list[Described]:
         _check_dtypes(column, place)
     names = {column["name"] for column in columns}
     if len(names) < len(columns) or not all(map(file_format.is_name, names)):
-        raise DamageError(f"the columns of the table {name!r} should have different names")
+        raise DamageError(f"the columns of the table {name!r} should have distinct, valid names")
     return columns
 
 
@@ -95,14 +95,14 @@ def _check_dtypes(column: Described, place: str) -> None:
     dtype, stored = column["dtype"], column["stored"]
     if dtype in (file_format.OBJECT, file_format.TEXT):
         expect(column, "values", list, place)
-        fine = stored in file_format.CODES
+        allowed = stored in file_format.CODES
     else:
-        fine = (
+        allowed = (
             {dtype, stored} <= set(file_format.NUMBERS)
             and dtype.rstrip("0123456789") == stored.rstrip("0123456789")
             and file_format.item_bytes(stored) <= file_format.item_bytes(dtype)
         )
-    if not fine:
+    if not allowed:
         raise DamageError(f"{place} cannot be of dtype {dtype!r} and stored as {stored!r}")
 
 
@@ -145,7 +145,7 @@ def _is_text(value: object) -> bool:
 
 
 def _make_text(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> Any:
-    """Return texts in the dtype that the installed pandas uses for text."""
+    """Return the texts of all rows in the dtype that the installed pandas uses for text."""
     dtype = pd.Series(["text"]).dtype
     if getattr(dtype, "storage", "") == "pyarrow" and not _suits_arrow(values, codes):
         dtype = pd.StringDtype("python", na_value=np.nan)

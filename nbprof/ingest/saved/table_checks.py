@@ -1,4 +1,4 @@
-"""Check that columns hold what they should: a file may contain any values."""
+"""Check the values of stored columns, since a file may contain anything."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ Integers = npt.NDArray[np.integer]
 def check_values(tables: dict[str, StoredTable]) -> None:
     """Refuse columns of the wrong kind and numbers that refer to nothing.
 
-    A view would fail on them, or show another row.
+    A view would fail on them, or show the wrong row.
     """
     for name, table in tables.items():
         for column, kind in kinds_of(name).items():
@@ -42,7 +42,7 @@ def check_values(tables: dict[str, StoredTable]) -> None:
 
 
 def check_columns(tables: dict[str, StoredTable], is_tfprof: bool) -> None:
-    """Refuse tables that lack a required column, and an op log of other nodes."""
+    """Refuse tables that lack a required column, and an op log that does not match the nodes."""
     has_hosts = "machines" in tables and tables["machines"].rows > 0
     columns = {name: table.columns for name, table in tables.items()}
     missing = missing_column(columns, is_tfprof, has_hosts)
@@ -53,12 +53,12 @@ def check_columns(tables: dict[str, StoredTable], is_tfprof: bool) -> None:
 
 
 def _check_logged(nodes: StoredTable, logged: StoredTable | None) -> None:
-    # In version 1 the nodes themselves have what was logged.
+    # In version 1 the table of nodes has these columns itself.
     if {"types", "float_ops"} <= nodes.columns.keys():
         return
     rows = logged.rows if logged else 0
     if rows != nodes.rows:
-        raise DamageError(f"logged should have a row for each of {nodes.rows} nodes and has {rows}")
+        raise DamageError(f"logged should have a row for each of {nodes.rows} nodes but has {rows}")
 
 
 def _of_dtypes(kinds: str) -> Callable[[StoredColumn], bool]:
@@ -81,7 +81,7 @@ HOLDS = {
     TEXT: _of_objects(lambda value: isinstance(value, str)),
     TEXTS: _of_objects(_are_texts),
 }
-"""Functions that return whether a column holds a kind of value."""
+"""Functions that return whether a column holds a kind of value, by kind."""
 
 
 def _whole_numbers(tables: dict[str, StoredTable], name: str, column: str) -> Integers:
@@ -101,13 +101,13 @@ def _check_pointer(
         return
     if pointer.column:
         known = _whole_numbers(tables, pointer.table, pointer.column)
-        fine = bool(np.isin(numbers, np.append(known, NONE) if pointer.optional else known).all())
+        valid = bool(np.isin(numbers, np.append(known, NONE) if pointer.optional else known).all())
         target = f"{pointer.table}.{pointer.column}"
     else:
         least = NONE if pointer.optional else 0
-        fine = least <= int(numbers.min()) and int(numbers.max()) < tables[pointer.table].rows
+        valid = least <= int(numbers.min()) and int(numbers.max()) < tables[pointer.table].rows
         if pointer.earlier:
-            fine = fine and bool((numbers < np.arange(len(numbers))).all())
+            valid = valid and bool((numbers < np.arange(len(numbers))).all())
         target = f"rows of {pointer.table}"
-    if not fine:
-        raise DamageError(f"{place} should hold {target} and has a number that is none of them")
+    if not valid:
+        raise DamageError(f"{place} should hold {target} but has a number that is none of them")

@@ -11,9 +11,9 @@ class Pointer(NamedTuple):
 
     table: str
     column: str = ""
-    """If given, the numbers are values of this column instead of row numbers."""
+    """If given, the numbers are values of this column, not row numbers."""
     optional: bool = True
-    """Whether -1 may stand for none."""
+    """Whether -1 is allowed and means none."""
     earlier: bool = False
     """Whether a row may refer to earlier rows only, so that nothing contains itself."""
 
@@ -34,9 +34,9 @@ POINTERS = {
     "values": {"node": Pointer("nodes", optional=False)},
     "allocator": {"event": Pointer("events", optional=False)},
 }
-"""The columns that refer to tables, by table; `stack` is none, as a stack may have no frames."""
+"""Columns that refer to tables, by table; not `stack`, since a stack may have no frames."""
 
-# What a column may hold, as errors call it.
+# What a column may hold, in the words of errors.
 WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
 COUNTS = "truth values or counts of them"
 TEXT, TEXTS = "texts", "tuples of texts"
@@ -88,7 +88,7 @@ def kinds_of(table: str) -> dict[str, str]:
     return declared | KINDS[table]
 
 
-_SOMETIMES = {
+_OPTIONAL = {
     "events": set(summed_columns()),
     "nodes": {"data_format", "float_ops", "has_stack", "trainable", "types"},
     "allocations": {"host"},
@@ -97,19 +97,19 @@ _SOMETIMES = {
     "traces": {"host"},
     "spent": {"host"},
 }
-"""The columns that only some profiles have; all others are required."""
-_UNLESS_TFPROF = {"nodes": {"types"}, "threads": {"is_cell"}}
-"""Those of them that every profile but tfprof's has."""
-_WITH_HOSTS = {"threads": {"host"}, "allocations": {"host"}}
-"""Those of them that every profile of hosts has."""
+"""Columns that only some profiles have; all others are required."""
+_REQUIRED_UNLESS_TFPROF = {"nodes": {"types"}, "threads": {"is_cell"}}
+"""Optional columns that are required in every profile but tfprof's."""
+_REQUIRED_WITH_HOSTS = {"threads": {"host"}, "allocations": {"host"}}
+"""Optional columns that are required in profiles of hosts."""
 
 
 def missing_column(tables: Mapping[str, Collection[str]], is_tfprof: bool, has_hosts: bool) -> str:
-    """Return the first required column that these tables lack, empty if they have all."""
+    """Return the first required column that these tables lack, empty if none is missing."""
     for table, columns in tables.items():
-        required = {*KINDS[table], *POINTERS.get(table, ())} - _SOMETIMES.get(table, set())
-        required |= set() if is_tfprof else _UNLESS_TFPROF.get(table, set())
-        required |= _WITH_HOSTS.get(table, set()) if has_hosts else set()
+        required = {*KINDS[table], *POINTERS.get(table, ())} - _OPTIONAL.get(table, set())
+        required |= set() if is_tfprof else _REQUIRED_UNLESS_TFPROF.get(table, set())
+        required |= _REQUIRED_WITH_HOSTS.get(table, set()) if has_hosts else set()
         for column in sorted(required.difference(columns)):
             return f"{table}.{column}"
     return ""

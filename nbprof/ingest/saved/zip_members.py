@@ -1,7 +1,7 @@
 """Read the members of a zip file without trusting a name or a size in it.
 
-Python's zipfile reads the directory. The members are read here: zipfile's own way takes longer
-than everything else that loading a small profile does.
+Python's zipfile reads the directory. The members are read here, because reading them with zipfile
+takes longer than everything else in loading a small profile.
 """
 
 import struct
@@ -15,13 +15,13 @@ FAULTS = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-"""What Python's zipfile and zlib raise on damaged files."""
+"""Exceptions that Python's zipfile and zlib raise on damaged files."""
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The compression methods that nbprof writes."""
 ENCRYPTED = 0x1
-"""Flag of a member that needs a password."""
+"""Flag bit of a member that needs a password."""
 HEADER = struct.Struct("<4s22xHH")
-"""A member's header: its first bytes, then the lengths of its name and of its extra field."""
+"""A member's header: signature, length of the name, length of the extra field."""
 
 
 class DamageError(Exception):
@@ -47,7 +47,7 @@ class Members:
         """Read a member of that size; refuse any other size and a wrong checksum."""
         info = self._info(name)
         if info.file_size != size:
-            raise DamageError(f"{name} should have {size:,} bytes and claims {info.file_size:,}")
+            raise DamageError(f"{name} should have {size:,} bytes but claims {info.file_size:,}")
         if info.compress_type not in METHODS or info.flag_bits & ENCRYPTED:
             raise DamageError(f"{name} should be stored or deflated, without a password")
         try:
@@ -57,17 +57,17 @@ class Members:
         except FAULTS as error:
             raise DamageError(f"{name} is damaged ({error})") from error
         if len(content) != size:
-            raise DamageError(f"{name} claims {size:,} bytes and unpacks to another size")
+            raise DamageError(f"{name} claims {size:,} bytes but unpacks to another size")
         if zlib.crc32(content) != info.CRC:
             raise DamageError(f"{name} is damaged (its checksum does not match)")
         return content
 
     def _packed(self, info: zipfile.ZipInfo) -> bytes:
         self._file.seek(info.header_offset)
-        first_bytes, name, extra = HEADER.unpack(self._file.read(HEADER.size))
-        if first_bytes != ZIP or info.compress_size > self.file_size:
+        signature, name_size, extra_size = HEADER.unpack(self._file.read(HEADER.size))
+        if signature != ZIP or info.compress_size > self.file_size:
             raise ValueError("no member of this size begins there")
-        self._file.seek(name + extra, 1)
+        self._file.seek(name_size + extra_size, 1)
         return self._file.read(info.compress_size)
 
     def _info(self, name: str) -> zipfile.ZipInfo:

@@ -16,7 +16,7 @@ from nbprof.arrays import Rows
 from nbprof.ingest.trace.attribution.devices import join_devices
 
 Numbers = list[Rows]
-"""For each profile, the new row of each old one; the last entry stands for -1, none."""
+"""For each profile, the new row of each old row; the last entry maps -1 (none) to -1."""
 
 
 def merge(profiles: Iterable[Profile]) -> Profile:
@@ -39,18 +39,20 @@ def merge(profiles: Iterable[Profile]) -> Profile:
         shapes=pd.DataFrame({"shapes": shapes}, dtype=object),
         allocations=_allocations(profiles, node, shift_ns),
         frames=frames,
-        threads=_all(profiles, "threads"),
+        threads=_concatenated(profiles, "threads"),
         steps=_steps(profiles, shift_ns),
-        traces=_later(_all(profiles, "traces"), np.repeat(shift_ns, _lengths(profiles, "traces"))),
-        spent=_all(profiles, "spent"),
-        machines=_all(profiles, "machines"),
+        traces=_shifted(
+            _concatenated(profiles, "traces"), np.repeat(shift_ns, _lengths(profiles, "traces"))
+        ),
+        spent=_concatenated(profiles, "spent"),
+        machines=_concatenated(profiles, "machines"),
         recording=_recording(profiles, shift_ns),
         notes=tuple(dict.fromkeys(note for profile in profiles for note in profile.notes)),
     )
 
 
-def _all(profiles: list[Profile], table: str) -> pd.DataFrame:
-    """Concatenate a table of all profiles."""
+def _concatenated(profiles: list[Profile], table: str) -> pd.DataFrame:
+    """Return one table of all profiles, concatenated."""
     tables: list[pd.DataFrame] = [getattr(profile, table) for profile in profiles]
     return pd.concat(tables, ignore_index=True)
 
@@ -101,7 +103,7 @@ def _nodes(profiles: list[Profile], layer: Numbers) -> tuple[pd.DataFrame, Numbe
     ]
     _, number = _numbered(keys)
     row = np.concatenate([own[:-1] for own in number])
-    whole = _all(profiles, "nodes")
+    whole = _concatenated(profiles, "nodes")
     whole["layer"] = np.concatenate(
         [
             own[profile.nodes["layer"].to_numpy()]
@@ -128,7 +130,7 @@ def _layers(profiles: list[Profile]) -> tuple[pd.DataFrame, Numbers]:
 
 
 def _paths(layers: pd.DataFrame) -> list[Hashable]:
-    """Return the names and kinds of the layers around each layer, and its own."""
+    """Return the path to each layer: names and kinds, outermost first."""
     own = list(zip(layers["name"], layers["kind"], strict=True))
     parent = layers["parent"].tolist()
     paths: list[Hashable] = []
@@ -142,7 +144,7 @@ def _paths(layers: pd.DataFrame) -> list[Hashable]:
 
 
 def _frames(profiles: list[Profile]) -> tuple[pd.DataFrame, Numbers]:
-    """Merge the stacks that are the same, frame by frame."""
+    """Merge the stacks whose frames are all the same."""
     columns = [name for name in profiles[0].frames.columns if name != "stack"]
     stacks: list[list[Hashable]] = []
     for profile in profiles:
@@ -186,16 +188,16 @@ def _allocations(profiles: list[Profile], node: Numbers, shift_ns: list[int]) ->
     return pd.concat(tables, ignore_index=True)
 
 
-def _later(table: pd.DataFrame, shift_ns: Any) -> pd.DataFrame:
-    """Shift `start_micros` in whole ns, so that two shifts equal one by their sum."""
+def _shifted(table: pd.DataFrame, shift_ns: Any) -> pd.DataFrame:
+    """Shift `start_micros` in whole ns, so that two shifts equal one shift by their sum."""
     start_ns = np.rint(table["start_micros"].to_numpy(np.float64) * 1e3)
     return table.assign(start_micros=(start_ns + shift_ns) / 1e3)
 
 
 def _steps(profiles: list[Profile], shift_ns: list[int]) -> pd.DataFrame:
-    """Merge the steps of the same number: one begins with the first and lasts as the longest."""
+    """Merge steps of the same number: start with the earliest, last as long as the longest."""
     tables = [
-        _later(profile.steps, shift) for profile, shift in zip(profiles, shift_ns, strict=True)
+        _shifted(profile.steps, shift) for profile, shift in zip(profiles, shift_ns, strict=True)
     ]
     by_step = pd.concat(tables, ignore_index=True).groupby("step", sort=True)
     how: dict[str, str | Callable[..., Any]] = {

@@ -1,7 +1,7 @@
 """From a trace to a Profile in four stages.
 
-Find the work that was done, the program behind it, what each run is to be charged to, and make the
-tables. `stages.py` has the values that the stages hand on.
+Find the work that was done, the program behind it and what each run is charged to; then make the
+tables. `stages.py` defines the values that the stages hand on.
 """
 
 import time
@@ -39,7 +39,7 @@ NO_OPS_IN_FILE = "this trace contains no op runs"
 NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 
 LATEST_NS = 2**62
-"""A trace that claims to begin later than this, after 2100, is not believed; ns since 1970."""
+"""Latest plausible start of a trace in ns since 1970, in the year 2116."""
 
 
 def read(capture: Capture) -> Profile:
@@ -118,7 +118,7 @@ def attribute(trace: RecordedTrace, runs: Runs, program: Program) -> Attribution
 def _add_tpu(
     space: XSpace, steps: DeviceSteps, runs: Runs, capture: Capture
 ) -> tuple[Runs, Floats]:
-    """Add the work of TPUs, if there are any; also return its float operations."""
+    """Add the work of TPUs, if there are any; also return the float operations of that work."""
     if not has_tpu(space):
         return runs, np.zeros(0)
     metadata = read_event_metadata(capture.trace or b"", capture.what, is_tpu)

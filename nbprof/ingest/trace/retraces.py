@@ -1,4 +1,4 @@
-"""Traces of tf.functions: which calls built a graph, how long that took, and why again."""
+"""Traces of tf.functions: which calls built a graph, how long it took, and why they retraced."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from nbprof.arrays import NONE, Rows, distinct
+from nbprof.arrays import NONE, Ints, Rows, distinct
 from nbprof.ingest.trace.program.function_names import short_name, trace_number
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.lazy_tables import empty
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Signatures = Mapping[str, Mapping[str, str]]
 
 MOST_NOTES = 3
-"""Number of retraced functions to note."""
+"""Maximum number of retraced functions to note."""
 COLUMNS = {
     **{"function": "object", "count": "int64", "step": "int64"},
     **{"start_micros": "float64", "micros": "float64", "changed": "object"},
@@ -30,7 +30,7 @@ NO_TRACES = empty(**COLUMNS)
 def find_traces(
     host: "HostEvents", steps: "Steps", signatures: Signatures, origin_ns: int
 ) -> tuple[Any, tuple[str, ...]]:
-    """Return the table of the calls that built a graph, and notes on those that did so again."""
+    """Return the table of calls that built a graph, and notes on the functions they retraced."""
     call = _traced_calls(host)
     if not len(call):
         return NO_TRACES, ()
@@ -51,7 +51,7 @@ def _traced_calls(host: "HostEvents") -> Rows:
 
 
 def _trace_table(host: "HostEvents", call: Rows, signatures: Signatures) -> pd.DataFrame:
-    """List what the calls traced."""
+    """List the function that each call traced, the time, and what changed since the last trace."""
     strings = host.space.strings
     count = host.number("tracing_count", 1)[call]
     functions = _functions_of(host, call)
@@ -60,7 +60,7 @@ def _trace_table(host: "HostEvents", call: Rows, signatures: Signatures) -> pd.D
         {
             "function": [strings[text].decode("utf-8", "replace") for text in name],
             "count": count,
-            "micros": _building(host, call) / 1e6,
+            "micros": _building_ps(host, call) / 1e6,
             "changed": [
                 _what_changed(signatures, function) if number > 1 else ""
                 for number, function in zip(count.tolist(), functions, strict=True)
@@ -69,8 +69,8 @@ def _trace_table(host: "HostEvents", call: Rows, signatures: Signatures) -> pd.D
     )
 
 
-def _building(host: "HostEvents", call: Rows) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the time that each call spent building its graph, nested graphs included."""
+def _building_ps(host: "HostEvents", call: Rows) -> Ints:
+    """Return the time in ps that each call spent building its graph, nested graphs included."""
     building = np.flatnonzero(host.of(Kind.BUILDING))
     own_call = host.inside_of(Kind.CALL, event=building)
     building, own_call = building[own_call != NONE], own_call[own_call != NONE]
@@ -80,7 +80,7 @@ def _building(host: "HostEvents", call: Rows) -> "np.ndarray[tuple[int], np.dtyp
 
 
 def _functions_of(host: "HostEvents", call: Rows) -> list[str]:
-    """Return the function that each call ran in the end, an empty text if it ran none itself."""
+    """Return the function that each call finally ran, empty if it ran none itself."""
     ran = np.flatnonzero(host.of(Kind.EAGER) & (host.number("is_func", 0) == 1))
     own_call = host.inside_of(Kind.CALL, event=ran)
     names = dict(zip(own_call.tolist(), host.text("eager_op")[ran].tolist(), strict=True))

@@ -32,9 +32,9 @@ class RecordedTrace:
     began_ns: int
     """When the trace began, on the clock of its Capture."""
     cell_line: int
-    """The line of the thread whose wall time is accounted for, NONE if unknown."""
+    """The trace line of the thread whose wall time is accounted for, NONE if unknown."""
     reading_since_ns: int | None = None
-    """When reading began, as `time.perf_counter_ns` reports it, if that is a cost of profiling."""
+    """When reading began (`time.perf_counter_ns`); None if reading is no cost of profiling."""
 
     @property
     def origin_ns(self) -> int:
@@ -49,7 +49,7 @@ class Work:
     steps: "Steps"
     runs: "Runs"
     stated_float_ops: "Floats"
-    """Float operations that the trace itself states, for as many of the last runs."""
+    """Float operations that the trace itself states; they belong to the last runs."""
     allocations: "Allocations | None"
     """None if memory was not recorded."""
     notes: tuple[str, ...]

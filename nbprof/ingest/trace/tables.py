@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.work.steps import Steps
 
 Tables = dict[str, Any]
-"""Tables by the name that a Profile gives them, or functions that make them when asked for."""
+"""Tables by their names in a Profile, or functions that make them on first use."""
 
 TRAINABLE = "_trainable_variables"
 """tfprof's type for the variables that a model learns."""
@@ -64,7 +64,7 @@ DTYPES = {
 def tabulate(
     trace: "RecordedTrace", work: "Work", program: "Program", attribution: "Attribution"
 ) -> Profile:
-    """Make the Profile; tables that few views need are made when first asked for."""
+    """Make the Profile; tables that few views need are made on first use."""
     capture = trace.capture
     traces, retraces = find_traces(
         trace.host, work.steps, program.model.signatures, trace.origin_ns
@@ -179,7 +179,7 @@ def _elements(variable: "Variable") -> float:
 
 
 def layer_table(rows: list[tuple[str, str, int]]) -> pd.DataFrame:
-    """List the layers and the other parts of the work."""
+    """List the layers and the parts of the work outside them."""
     return pd.DataFrame(rows, columns=["name", "kind", "parent"])
 
 
@@ -203,7 +203,7 @@ def _producers(
 ) -> list[int]:
     """Return the nodes that produce a node's inputs, looking through those that did not run.
 
-    Such a node was fused into another one or folded away.
+    Nodes that did not run were fused into others or folded away.
     """
     producers: dict[int, None] = {}
     seen = {place.origin}
@@ -307,7 +307,7 @@ def _no_allocations() -> Allocations:
 
 
 def thread_table(trace: "RecordedTrace", lines: Rows) -> "Callable[[], pd.DataFrame]":
-    """List the threads and streams, and mark the one that ran the cell."""
+    """Return a function that lists the threads and streams and marks the one that ran the cell."""
     space = trace.host.space
     names = [space.line_name[line] for line in lines.tolist()]
     devices = [space.plane_names[space.line_plane[line]] for line in lines.tolist()]

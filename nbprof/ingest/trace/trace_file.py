@@ -1,4 +1,4 @@
-"""Read a trace file: nothing is known of the program but what the trace contains."""
+"""Read a trace file, knowing nothing about the program beyond what the trace contains."""
 
 import re
 from contextlib import closing
@@ -37,9 +37,9 @@ NOT_KNOWN = "not known"
 
 SPACE_ERROR, SPACE_WARNING = 2 << 3 | LENGTH, 3 << 3 | LENGTH
 MOST_MESSAGES = 3
-"""Number of the profiler's own messages to pass on."""
+"""Maximum number of the profiler's own messages to pass on."""
 LONGEST_MESSAGE = 300
-"""Length that those messages are cut to."""
+"""Maximum length of such a message in characters; longer ones are cut."""
 
 TENSORFLOW_KINDS = (Kind.OP, Kind.EAGER, Kind.FUNCTION_RUN, Kind.SESSION_RUN, Kind.CALL)
 """Events that only TensorFlow records."""
@@ -75,13 +75,13 @@ def read_trace_file(trace: Buffer, host: str, done: Done = no_matter) -> Profile
     profile = make_profile(
         RecordedTrace(host=events, capture=capture, began_ns=times.began_ns, cell_line=line)
     )
-    return _of_host(_without_cpu_memory(profile, space), host, times, line != NONE)
+    return _add_host(_without_cpu_memory(profile, space), host, times, line != NONE)
 
 
 class _Times:
     """When a trace began and how long it lasted.
 
-    If the trace does not state that, it lasts from its first to its last event. Times of events
+    If the trace does not state this, it lasts from its first to its last event. Times of events
     count from its beginning or from 1970.
     """
 
@@ -107,7 +107,7 @@ def _plane_number(space: XSpace, name: str) -> int:
 
 
 def _line_of_python(events: HostEvents) -> int:
-    """Return the line of the program's thread: the marked one, else the one with most calls."""
+    """Return the line of the program's thread: as marked, else the one with most time in calls."""
     space = events.space
     marked = line_of_cell(events)
     if marked != NONE:
@@ -119,7 +119,7 @@ def _line_of_python(events: HostEvents) -> int:
     )
     if time.any():
         return int(time.argmax())
-    # For lack of both, a thread called after Python.
+    # Failing both, a thread named after Python.
     named = [line for line, name in enumerate(space.line_name) if _PYTHON_THREAD.fullmatch(name)]
     count = np.bincount(space.line, minlength=len(space.line_name))
     return max(named, key=lambda line: int(count[line]), default=NONE)
@@ -134,7 +134,7 @@ def _how(events: HostEvents) -> str:
 
 
 def _notes(events: HostEvents, line: int) -> list[str]:
-    """Note what the trace lacks."""
+    """Return notes on what the trace lacks."""
     strings = events.space.strings
     notes = [] if ALLOCATION in strings else [NO_MEMORY]
     if ONEDNN_ALLOCATOR in strings:
@@ -147,7 +147,7 @@ def _notes(events: HostEvents, line: int) -> list[str]:
 
 
 def _messages(trace: Buffer) -> list[str]:
-    """Pass on the profiler's own errors and warnings."""
+    """Return the profiler's own errors and warnings as notes."""
     found = [
         trace.data[begin : begin + size].decode(errors="replace")
         for tag, size, begin in trace.fields(0, len(trace.data))
@@ -165,15 +165,15 @@ def _without_cpu_memory(profile: Profile, space: XSpace) -> Profile:
     if not len(allocations):
         return profile
     on_cpu = (profile.nodes["device"] == CPU).to_numpy()[events["node"].to_numpy()]
-    silent = on_cpu & (events["bytes"] == 0).to_numpy()
+    unknown = on_cpu & (events["bytes"] == 0).to_numpy()
     recorded = ", ".join(sorted(set(allocations["device"])))
     return profile.with_values(
-        events=events.assign(**{name: events[name].mask(silent) for name in MEMORY_METRICS}),
+        events=events.assign(**{name: events[name].mask(unknown) for name in MEMORY_METRICS}),
         notes=(*profile.notes, f"memory of the CPU was not recorded, only that of {recorded}"),
     )
 
 
-def _of_host(profile: Profile, host: str, times: _Times, has_python: bool) -> Profile:
+def _add_host(profile: Profile, host: str, times: _Times, has_python: bool) -> Profile:
     """Add the host to the tables, and mark what a trace cannot know as unknown."""
     tables: dict[str, Any] = {
         name: partial(_with_host, profile, name, host) for name in HOST_TABLES

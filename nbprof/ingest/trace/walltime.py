@@ -1,4 +1,4 @@
-"""Where the wall time of a cell went, on the thread that ran it.
+"""Find where the wall time of a cell went, on the thread that ran it.
 
 Every moment of that thread belongs to the innermost open event that has a category; moments that no
 event covers are Python. The categories exclude each other and add up to the wall time.
@@ -46,7 +46,7 @@ CATEGORY_OF = {
 
 
 def spent(trace: "RecordedTrace", runs: "Runs") -> pd.DataFrame:
-    """Return the time of each category in ns, leaving out categories without any."""
+    """Return the time spent in each category in ns, without categories that took none."""
     wall_ns, traced_ns = trace.capture.wall_ns, trace.capture.traced_ns
     total = _time_by_category(trace, runs)
     total[PYTHON] += traced_ns - total.sum()
@@ -67,7 +67,7 @@ def _time_by_category(trace: "RecordedTrace", runs: "Runs") -> Ints:
     known = category != NONE
     innermost = np.where(known, np.arange(len(rows)), nesting.nearest(known))
     category = np.append(category, PYTHON)[innermost]
-    own = _own(nesting.parent, start, end)
+    own = _own_time(nesting.parent, start, end)
     return np.bincount(category, weights=own, minlength=len(CATEGORIES)).astype(np.int64)
 
 
@@ -86,8 +86,8 @@ def _categories(host: "HostEvents", runs: "Runs", rows: Rows) -> Rows:
     return np.where(is_run[rows], OPS, of_kind[host.kind[rows]])
 
 
-def _own(parent: Rows, start: Ints, end: Ints) -> Ints:
-    """Return the time of each event that no event inside it covers."""
+def _own_time(parent: Rows, start: Ints, end: Ints) -> Ints:
+    """Return the part of each event's time that no event inside it covers."""
     own: Ints = end - start
     child = np.flatnonzero(parent != NONE)
     above = parent[child]

@@ -17,7 +17,7 @@ class Values:
 
     event: Ids
     tag: npt.NDArray[np.uint8]
-    """How the value was written; texts written in place count as references."""
+    """How the value was written; inline texts count as references."""
     value: Words
     """The bits of a number; for a reference, its row in the table of texts."""
 
@@ -42,16 +42,16 @@ EVENT_DTYPES = {
     **{"line": np.int32, "kind": np.int8, "name": np.int32, "display_name": np.int32},
     **{"offset_ps": np.int64, "duration_ps": np.int64},
 }
-"""The columns of Events."""
+"""Types of the columns of Events."""
 VALUE_DTYPES = {"event": np.int32, "tag": np.uint8, "value": np.uint64}
-"""The columns of Values."""
+"""Types of the columns of Values."""
 
 
 class KeptEvents:
     """The events kept from the blocks so far."""
 
     def __init__(self, total: int, room: int) -> None:
-        """Make room for this many events; the trace has `total`."""
+        """Reserve room for `room` of the trace's `total` events."""
         self._total = total
         self._seen = 0
         self._events = _reserve(EVENT_DTYPES, room)

@@ -37,7 +37,7 @@ MOST_ROUNDS = 32
 """Number of unusual fields in one line after which `find_events` gives up."""
 
 MOST_PATTERNS = 16
-"""Number of patterns beyond which `events_with` marks all events unseen."""
+"""Number of patterns beyond which `events_with` marks all events without searching."""
 
 
 def find_events(buffer: Buffer, lines: Spans, done: Done) -> Long | None:
@@ -90,7 +90,7 @@ class _Proofs:
         self._change = np.zeros(len(position), np.int8)
 
     def follow(self, start: Ints) -> Ints:
-        """Prove all that follows from these places; return the places where the proofs end."""
+        """Prove everything reachable from these places; return where each chain of proofs ends."""
         first = np.searchsorted(self._position, start.astype(self._position.dtype))
         found = np.flatnonzero(self._position[first] == start)
         first = first[found]
@@ -156,7 +156,7 @@ def _contents(chunk: Buffer, position: Ints) -> tuple[Ints, Ints]:
 
 
 def _ends_of(begin: Ints, end: Ints, position: Ints) -> Ints:
-    """Return the end of the line of each position, or a single one for all."""
+    """Return where the line of each position ends; one entry if all are on the same line."""
     first, last = np.searchsorted(begin, position[[0, -1]], side="right") - 1
     if first == last:
         return end[first : first + 1]
@@ -187,11 +187,11 @@ class _Walk:
         """Line, tag, value and begin of the fields read."""
 
     def start(self) -> Ints:
-        """Read all that precedes the events; return the lines that are not at their end."""
+        """Read what precedes the events; return the lines that are not at their end."""
         return self._read_others(np.arange(len(self.position)))
 
     def step(self, lines: Ints) -> Ints:
-        """Read one field and all up to the next event; return the lines not at their end."""
+        """Read one field and what precedes the next event; return the lines not at their end."""
         lines = lines[self.position[lines] < self._end[lines]]
         for line in lines.tolist():
             self._read_field(line)
@@ -252,7 +252,7 @@ def _lines_of(begin: Ints, where: Positions) -> Positions:
 def events_with(
     buffer: Buffer, events: Spans, patterns: Set[bytes], followers: tuple[int, ...]
 ) -> Mask:
-    """Mark the events that contain one of the patterns before one of the bytes `followers`."""
+    """Mark the events that contain one of the patterns followed by one of the `followers`."""
     if len(patterns) > MOST_PATTERNS:
         return np.ones(len(events), np.bool_)
     marked = np.zeros(len(events), np.bool_)

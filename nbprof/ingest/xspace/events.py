@@ -19,7 +19,7 @@ from nbprof.ingest.xspace.event_columns import Events, KeptEvents, Values
 from nbprof.ingest.xspace.event_search import events_with
 from nbprof.ingest.xspace.id_tables import Ids, IdTables
 from nbprof.ingest.xspace.selection import BIT_OF_KIND, NEVER, PERHAPS, Selection
-from nbprof.ingest.xspace.stat_picker import SOME_BYTES, Picked, StatPicker
+from nbprof.ingest.xspace.stat_picker import ID_BYTES, Picked, StatPicker
 from nbprof.ingest.xspace.xplane_fields import (
     EVENT_DURATION_PS,
     EVENT_METADATA_ID,
@@ -36,7 +36,7 @@ from nbprof.ingest.xspace.xplane_fields import (
 from nbprof.progress import Done
 
 BLOCK = 1 << 15
-"""Events examined in parallel; about a third gets read, and then temporaries fit the cache."""
+"""Number of events examined in parallel; the third or so that is read fits the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class EventReader:
     ) -> _Identified:
         """Look up the metadata of events by their first bytes."""
         word = first.astype(np.uint64)
-        ids, width = varints((word >> ONE_BYTE) & SOME_BYTES)
+        ids, width = varints((word >> ONE_BYTE) & ID_BYTES)
         plane = line_plane[events.row]
         usual = (word.astype(np.uint8) == EVENT_METADATA_ID) & (width < INSIDE)
         usual &= width < events.size.astype(np.uint64)
@@ -192,14 +192,14 @@ class EventReader:
         return self._by_name(values, stats, number)
 
     def _resolve_references(self, values: _StatValues, stats: Picked, plane: Ints) -> None:
-        """Replace ids of texts by their rows in the table of texts."""
+        """Replace ids of texts with their rows in the table of texts."""
         rows = np.flatnonzero(values.tag == STAT_REFERENCE)
         ids = values.value[rows].view(np.int64)
         found = self._stat_metadata.find(plane[stats.row[rows]], ids)
         values.value[rows] = self._stat_metadata.name[found]
 
     def _store_texts(self, part: Buffer, values: _StatValues) -> None:
-        """Move texts written in place to the table of texts, and make them references."""
+        """Move inline texts to the table of texts, and make them references."""
         rows = np.flatnonzero((values.tag == STAT_TEXT) | (values.tag == STAT_BYTES))
         if not len(rows):
             return
@@ -229,7 +229,7 @@ class EventReader:
 
 
 def _cut(buffer: Buffer, events: Spans) -> tuple[Buffer, Spans]:
-    """Return the part of the file that has these events, and where they are in it."""
+    """Return the part of the file that has these events, and their spans in that part."""
     if not len(events):
         return buffer, events
     part, begin = buffer.part(int(events.begin[0]), int(events.begin[-1]) + int(events.size[-1]))

@@ -21,7 +21,7 @@ from nbprof.ingest.xspace.xplane_fields import (
 Ids = npt.NDArray[np.int32]
 
 FEW_IDS = 1024
-"""Largest id for which a lookup table always pays."""
+"""Largest id for which a lookup table always pays off."""
 
 
 class Strings:
@@ -76,14 +76,14 @@ class Metadata:
         if known[0] > 0 and known[-1] < 4 * len(ids) + FEW_IDS:
             row_of = np.full(int(known[-1]) + 2, -1)
             row_of[known] = np.arange(first, end)  # the last of equal ids wins
-            return row_of.take(ids, mode="clip")  # no id has the first or last entry
+            return row_of.take(ids, mode="clip")  # the first and last entries are -1
         row = first - 1 + np.searchsorted(known, ids, side="right")
         return np.where((row >= first) & (self.id[row] == ids), row, -1)
 
 
 @dataclass(frozen=True, slots=True)
 class IdTables:
-    """All that the events and stats of a trace refer to."""
+    """Everything that the events and stats of a trace refer to."""
 
     strings: Strings
     events: Metadata

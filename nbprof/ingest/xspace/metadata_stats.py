@@ -28,8 +28,8 @@ from nbprof.ingest.xspace.xplane_fields import (
     STAT_VALUES,
 )
 
-Name = tuple[str, bytes, bytes]
-"""The name of a plane, and the name and display name of events in it."""
+EventName = tuple[str, bytes, bytes]
+"""The name of a plane, and the name and display name of an event in it."""
 Stats = dict[bytes, Any]
 """Stats by name; a value is an int, a float, or the bytes of a text."""
 
@@ -47,30 +47,30 @@ class StatNames(NamedTuple):
 
 
 def read_event_metadata(
-    data: bytes, source: str, is_asked_for: Callable[[str], bool]
-) -> dict[Name, Stats]:
-    """Read the stats in the event metadata of the planes whose names are asked for."""
+    data: bytes, source: str, is_wanted: Callable[[str], bool]
+) -> dict[EventName, Stats]:
+    """Read the stats in the event metadata of the planes whose names are wanted."""
     buffer = Buffer(data, source)
     planes = scan(buffer, buffer.all()).messages(SPACE_PLANE)
     fields = scan(buffer, planes)
     plane_names = decode_names(fields.texts(PLANE_NAME, len(planes), data))
-    asked = np.array([is_asked_for(name) for name in plane_names], np.bool_)
-    if not asked.any():
+    wanted = np.array([is_wanted(name) for name in plane_names], np.bool_)
+    if not wanted.any():
         return {}
 
-    def entries_asked_for(tag: int) -> Spans:
+    def wanted_entries(tag: int) -> Spans:
         entries = fields.messages(tag)
-        return entries[np.flatnonzero(asked[entries.row])]
+        return entries[np.flatnonzero(wanted[entries.row])]
 
     strings = Strings()
-    metadata = read_metadata(buffer, entries_asked_for(PLANE_STAT_METADATA), strings)
-    entries = entries_asked_for(PLANE_EVENT_METADATA)
+    metadata = read_metadata(buffer, wanted_entries(PLANE_STAT_METADATA), strings)
+    entries = wanted_entries(PLANE_EVENT_METADATA)
     return _read_event_stats(buffer, entries, plane_names, StatNames(metadata, strings))
 
 
 def _read_event_stats(
     buffer: Buffer, entries: Spans, plane_names: list[str], stat_names: StatNames
-) -> dict[Name, Stats]:
+) -> dict[EventName, Stats]:
     _, fields = read_entries(buffer, entries)
     names = fields.texts(METADATA_NAME, len(entries), buffer.data)
     display_names = fields.texts(METADATA_DISPLAY_NAME, len(entries), buffer.data)
@@ -78,7 +78,7 @@ def _read_event_stats(
     stats_of_entry: dict[int, Stats] = {}
     for row, name, value in _read_stats(buffer, spans, entries.row[spans.row], stat_names):
         stats_of_entry.setdefault(row, {})[name] = value
-    found: dict[Name, Stats] = {}
+    found: dict[EventName, Stats] = {}
     for row, stats in stats_of_entry.items():
         plane_name = plane_names[int(entries.row[row])]
         found.setdefault((plane_name, names[row], display_names[row]), stats)

@@ -16,7 +16,7 @@ Kinds = npt.NDArray[np.int8]
 Bits = npt.NDArray[np.uint32]
 
 KINDS = 32
-"""Number of kinds of events; a kind is a smaller number."""
+"""Upper bound of the kinds of events, which are numbered from 0."""
 NEVER = -1
 """Kind of events that are always dropped."""
 PERHAPS = 0
@@ -37,27 +37,27 @@ class Wanted:
     telling: Set[bytes]
     """Stats that make any event worth keeping, unless its kind is NEVER."""
     stats: Mapping[bytes, Collection[int]]
-    """The stats to keep, each with the kinds of events to keep it of."""
+    """The stats to keep, each with the kinds of events it is kept for."""
 
     @cached_property
     def bits(self) -> Mapping[bytes, int]:
-        """The stats to keep, each with the bits of the kinds of events to keep it of."""
+        """The stats to keep, each with the bits of the kinds of events it is kept for."""
         return {name: sum(1 << kind for kind in kinds) for name, kinds in self.stats.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is wanted, in terms of the ids of one trace."""
+    """The events and stats to keep, in terms of the metadata of one trace."""
 
     everything: bool
     kind: Kinds
     """The kind of events, by row of the event metadata."""
     kinds_of_stat: Bits
-    """The bits of the kinds of events to keep a stat of, by row of the stat metadata."""
+    """The bits of the kinds of events a stat is kept for, by row of the stat metadata."""
     tells: Mask
     """Whether a stat makes any event worth keeping, by row of the stat metadata."""
     telling_heads: frozenset[bytes]
-    """The first bytes of stats that do."""
+    """The first bytes of such stats."""
 
 
 def select(wanted: Wanted | None, tables: IdTables, plane_names: list[str]) -> Selection:

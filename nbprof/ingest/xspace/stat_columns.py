@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class StatsOf:
-    """Reads the stats of distinct events into columns as narrow as possible."""
+    """Reads the stats of distinct events into the narrowest columns that hold them."""
 
     def __init__(self, space: "XSpace", row: Rows) -> None:
         self._space = space
@@ -36,7 +36,7 @@ class StatsOf:
 
     def _read(self, stat: str, default: int, is_text: bool) -> Ints:
         found = self._space.stat(stat)
-        # A stat of another type than TensorFlow writes counts as absent.
+        # TensorFlow always writes a stat with the same type; any other type counts as absent.
         if found.is_text != is_text or found.value.dtype.kind != "i":
             return np.full(self._count, default, dtype=np.int8)
         place, value = self._place[found.event], found.value

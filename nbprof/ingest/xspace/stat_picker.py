@@ -18,23 +18,23 @@ from nbprof.ingest.xspace.selection import ALL_KINDS, BIT_OF_KIND, KINDS, Bits, 
 from nbprof.ingest.xspace.xplane_fields import EVENT_STAT, STAT_METADATA_ID
 
 MANY = 256
-"""Number of events from which a kind is read apart from the others."""
+"""Minimum number of events for which a kind is read separately."""
 
-SOME_BYTES = np.uint64((1 << 8 * (INSIDE - 1)) - 1)
-"""Mask of the bytes of an id that are sure to be among the first bytes of a message."""
+ID_BYTES = np.uint64((1 << 8 * (INSIDE - 1)) - 1)
+"""Mask of the bytes of an id that `Turn.first` always has."""
 
 
 class Picked(NamedTuple):
     """Stats that are wanted."""
 
     row: Ints
-    """The event it belongs to."""
+    """The event that each belongs to."""
     stat: Ints
     """Row of the stat metadata."""
     begin: Ints
     size: Ints
     after: Ints
-    """Where its id ends; 0 if the stat needs `wire.scan`."""
+    """Where the id ends; 0 if the stat needs `wire.scan`."""
 
     def where(self, index: Ints | slice) -> "Picked":
         """Select by index."""
@@ -42,7 +42,7 @@ class Picked(NamedTuple):
 
     @classmethod
     def join(cls, parts: "list[Picked]") -> "Picked":
-        """Make one table of many."""
+        """Concatenate the tables."""
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -51,12 +51,12 @@ NOTHING = Picked(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS)
 
 
 class StatPicker:
-    """Picks the stats that are wanted of each kind of events."""
+    """Picks the stats that are wanted for each kind of event."""
 
     def __init__(self, metadata: Metadata, kinds_of_stat: Bits) -> None:
         self._metadata = metadata
         self._kinds_of_stat = kinds_of_stat
-        """The bits of the kinds of events that each stat is wanted of."""
+        """The bits of the kinds of events that each stat is wanted for."""
         self._known: dict[tuple[int, int], int] = {}
         """Rows of the metadata, by plane and first bytes of the stat."""
 
@@ -80,7 +80,7 @@ class StatPicker:
         return Picked.join(parts), stopped
 
     def pick_from(self, buffer: Buffer, stats: Spans, plane: Ints) -> Picked:
-        """Pick from stats at these places, whatever kind their events are."""
+        """Pick from the stats at these places, whatever the kind of their events."""
         row, begin = stats.row.astype(np.int64), stats.begin.astype(np.int64)
         turn = Turn(row, begin, stats.size.astype(np.int64), buffer.words_at(begin))
         return self._pick(buffer, turn, plane[row], np.uint32(ALL_KINDS))
@@ -125,7 +125,7 @@ class StatPicker:
 
 def _read_ids(buffer: Buffer, turn: Turn) -> tuple[Ints, Ints]:
     """Read the id of each stat, and where it ends."""
-    value, width = varints((turn.first >> ONE_BYTE) & SOME_BYTES)
+    value, width = varints((turn.first >> ONE_BYTE) & ID_BYTES)
     ids, widths = value.view(np.int64), width.view(np.int64)
     after = turn.begin + 1 + widths
     usual = (turn.first.astype(np.uint8) == STAT_METADATA_ID) & (widths + 1 < turn.size)

@@ -1,8 +1,8 @@
 """Recognise a trace (an XSpace) by its first bytes.
 
-Every protobuf message with a message in field 1 begins alike. So the first plane is checked field
-by field: other files (a GraphDef, a SavedModel, an OpStats, an HloProto, a pprof profile) have
-fields of other types there, or no readable name.
+Every protobuf message with a message in field 1 begins the same way. So the first plane is checked
+field by field: other files (a GraphDef, a SavedModel, an OpStats, an HloProto, a pprof profile)
+have fields of other types there, or no readable name.
 """
 
 from collections.abc import Iterator, Mapping

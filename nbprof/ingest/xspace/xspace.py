@@ -54,7 +54,7 @@ EVENTS = Inner(LINE_EVENT, (EVENT_OFFSET_PS, EVENT_OCCURRENCES))
 """What events look like: a metadata id, then an offset or a number of occurrences."""
 
 LONG = 1 << 20
-"""Size in bytes from which a line is read part by part."""
+"""Size in bytes beyond which a line is read part by part."""
 
 LARGEST_NS = (2**63 - 1) // 1000
 """Longest time in ns that int64 can hold in ps: 106 days."""
@@ -67,7 +67,7 @@ class Stat:
     event: Ids
     """The events, ascending."""
     value: npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.int32]
-    """Numbers (a uint64 from 2⁶³ on wraps to negative), or indices into `XSpace.strings`."""
+    """Numbers (a uint64 of 2⁶³ or more wraps to negative), or indices into `XSpace.strings`."""
     is_text: bool
 
 
@@ -79,7 +79,7 @@ class XSpace:
     """Distinct texts: names, display names, texts of stats; the first is empty."""
     plane_names: list[str]
     plane_stats: list[dict[str, Any]]
-    """The stats of each plane itself: an int, a float or bytes each."""
+    """The stats of each plane itself; each value is an int, a float or bytes."""
     line_plane: Ids
     line_id: Ints
     line_name: list[str]
@@ -114,7 +114,7 @@ def read_xspace(
 
 
 def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = no_matter) -> XSpace:
-    """Read an XSpace from a buffer, which need not hold long lines in memory."""
+    """Read an XSpace from a buffer, which need not have long lines in memory."""
     reuse_freed_memory()
     if not buffer.in_memory:
         _hold_outline(buffer)

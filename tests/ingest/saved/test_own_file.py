@@ -418,8 +418,8 @@ HOSTILE = {
         lambda it: column(it).update(member="events/bytes.npy"),
         "events/bytes.npy should have",
     ),
-    "a name twice": (lambda it: column(it, 1).update(name="name"), "different names"),
-    "half a character": (lambda it: column(it, 1).update(name="\ud800"), "different names"),
+    "a name twice": (lambda it: column(it, 1).update(name="name"), "distinct, valid names"),
+    "half a character": (lambda it: column(it, 1).update(name="\ud800"), "distinct, valid names"),
     "pickled objects": (lambda it: column(it).update(stored="object"), "stored as 'object'"),
     "negative codes": (lambda it: column(it).update(stored="int8"), "stored as 'int8'"),
     "numbers from text": (lambda it: column(it, 4).update(dtype="str"), "under 'values'"),
@@ -549,7 +549,7 @@ def test_an_op_log_of_too_few_nodes_is_refused(tmp_path, rows):
     whole = nbprof.load(DATA / "tfprof" / "profile")
     dataclasses.replace(whole, logged=whole.logged.head(rows)).save(tmp_path / "x.nbprof")
 
-    assert f"each of {len(whole.nodes)} nodes and has {rows}." in refusal(tmp_path / "x.nbprof")
+    assert f"each of {len(whole.nodes)} nodes but has {rows}." in refusal(tmp_path / "x.nbprof")
 
 
 def test_a_missing_op_log_is_refused(tmp_path):
@@ -559,7 +559,7 @@ def test_a_missing_op_log_is_refused(tmp_path):
     def drop_log(manifest):
         del manifest["tables"]["logged"]
 
-    assert "nodes and has 0." in refusal(rewrite(file, tmp_path / "y.nbprof", drop_log))
+    assert "nodes but has 0." in refusal(rewrite(file, tmp_path / "y.nbprof", drop_log))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=str)

@@ -43,7 +43,7 @@ def test_consecutive_kernels_of_an_hlo_op_count_as_one_run(gpu):
 
 def test_derived_lines_are_ignored_and_kernels_without_an_op_are_noted(gpu):
     assert gpu.op().frame["accelerator_micros"].sum() == 64 + 6 + 8
-    assert "9 µs of accelerator work belongs to no known op and is in no row" in gpu.notes
+    assert "9 µs of accelerator work belongs to no known op and is not listed" in gpu.notes
 
 
 def test_a_kernel_belongs_to_the_step_that_launched_it(gpu):

@@ -1,7 +1,7 @@
-"""Who work was done for: which function, session or input pipeline, and in which step.
+"""Find who work was done for: which function, session or input pipeline, in which step.
 
-An executor's threads only know an id. Some thread started the run of a function or session with the
-same id, and the events around that place show who the caller is.
+An executor's threads only know an id. Some other thread started the run of a function or session
+with that id, and the events around that start show who the caller is.
 """
 
 from dataclasses import dataclass
@@ -23,17 +23,18 @@ NOWHERE = 0
 PIPELINE = -1
 """The group of input pipelines."""
 UNKNOWN = -2
+"""The group of work whose caller was not found."""
 SESSION = -3
-"""The first graph that sessions run; further ones follow downwards in steps of EVERY_OTHER."""
+"""The first graph that sessions run; further ones count down by STRIDE."""
 CAPTURED = -4
-"""The first function that an input pipeline runs, known only by its nodes; more follow likewise."""
-EVERY_OTHER = 2
+"""The first function of an input pipeline, known only by its nodes; more count down by STRIDE."""
+STRIDE = 2
 """Distance between the numbers of two graphs, or of two captured functions."""
 
 
 def number_below(group: int, first: int) -> int | None:
     """Return the number of a group counted down from `first`, None for other groups."""
-    number, rest = divmod(first - group, EVERY_OTHER)
+    number, rest = divmod(first - group, STRIDE)
     return number if number >= 0 and not rest else None
 
 
@@ -64,7 +65,7 @@ def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows
         group[lost] = np.where(place[lost] != NONE, ids.group[place[lost]], inline)
     captured = np.flatnonzero((group == PIPELINE) & (place != NONE))
     names = host.space.name[host.row[event[captured]]].astype(np.int64)
-    group[captured] = CAPTURED - EVERY_OTHER * _same_nodes(place[captured], names)
+    group[captured] = CAPTURED - STRIDE * _same_nodes(place[captured], names)
     return Callers(group, np.where(place != NONE, ids.step[place], NONE))
 
 
@@ -84,10 +85,10 @@ def _same_nodes(run: Rows, name: Ints) -> Rows:
     width = int(name.max(initial=0)) + 1
     runs, which = distinct(run, int(run.max(initial=0)) + 1)
     ran, names, _ = distinct_pairs(which, name, width)
-    drawn = np.random.default_rng(0).integers(1, 2**62, width)
-    mixed = np.zeros(len(runs), dtype=np.int64)
-    np.add.at(mixed, ran, drawn[names])
-    numbers: Rows = np.unique(mixed, return_inverse=True)[1][which]
+    random_of_name = np.random.default_rng(0).integers(1, 2**62, width)
+    hash_of_run = np.zeros(len(runs), dtype=np.int64)
+    np.add.at(hash_of_run, ran, random_of_name[names])
+    numbers: Rows = np.unique(hash_of_run, return_inverse=True)[1][which]
     return numbers
 
 
@@ -143,7 +144,7 @@ def session_groups(host: "HostEvents", log: "SessionLog", began_ns: int) -> Rows
     if not len(log.start_ns):
         return np.broadcast_to(np.intp(SESSION), len(host.row))
     noted = np.searchsorted(log.start_ns, host.start // 1000 + began_ns, side="right") - 1
-    return SESSION - EVERY_OTHER * log.graph[np.maximum(noted, 0)]
+    return SESSION - STRIDE * log.graph[np.maximum(noted, 0)]
 
 
 def _around(host: "HostEvents", sessions: Rows, event: Rows, *kinds: Kind) -> Rows:

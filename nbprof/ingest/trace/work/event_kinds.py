@@ -47,7 +47,7 @@ class Kind(IntEnum):
     ITERATOR = 17
     """A stage of an input pipeline producing an element, including the stages below it."""
     HANDING = 18
-    """Python handing something to TensorFlow other than an op."""
+    """Python handing something other than an op to TensorFlow."""
     CELL = 19
     """The mark on the cell's thread."""
     DEVICE = 20
@@ -89,14 +89,14 @@ STATS = (
     *(b"hlo_module", b"tf_op", b"correlation_id", b"group_id"),
     *(b"device_offset_ps", b"device_duration_ps"),
 )
-"""The stats to read."""
+"""The stats to read of all events except allocations and releases."""
 MEMORY_STATS = {
     **dict.fromkeys((b"addr", b"allocator_name"), (Kind.ALLOCATION, Kind.DEALLOCATION)),
     **dict.fromkeys(
         (b"requested_bytes", b"region_type", b"data_type", b"shape"), (Kind.ALLOCATION,)
     ),
 }
-"""The stats to read of allocations and releases, by kind: there are many of both."""
+"""The stats to read of allocations and releases, only a few because such events are many."""
 
 PREFIXES = {
     Kind.HANDING: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),
@@ -135,7 +135,7 @@ def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
     return Kind.OP if node and op_type and named else Kind.OTHER
 
 
-def _wanted_of() -> dict[bytes, tuple[int, ...]]:
+def _wanted_stats() -> dict[bytes, tuple[int, ...]]:
     others = tuple(set(Kind) - {Kind.ALLOCATION, Kind.DEALLOCATION})
     names = (*STATS, *MEMORY_STATS)
     return {
@@ -144,8 +144,8 @@ def _wanted_of() -> dict[bytes, tuple[int, ...]]:
     }
 
 
-# A launch of a kernel is recognised by its correlation id only.
-WANTED = Wanted(kind_of, KIND_BY_STAT.keys() | {b"correlation_id"}, _wanted_of())
+# Only the correlation id identifies an event as a kernel launch.
+WANTED = Wanted(kind_of, KIND_BY_STAT.keys() | {b"correlation_id"}, _wanted_stats())
 """The events and stats to read from a trace."""
 
 

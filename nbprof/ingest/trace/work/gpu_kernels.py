@@ -28,12 +28,12 @@ SEPARATOR = "::"
 def add_kernels(
     space: "XSpace", steps: "DeviceSteps", runs: "Runs"
 ) -> tuple["Runs", tuple[str, ...]]:
-    """Return the runs with the kernels added, and a note on kernels that no op is known for."""
+    """Return the runs with the kernels added, and a note on kernels without a known op."""
     event = _stream_events(space)
     if not len(event):
         return runs, ()
     nodes, node = _nodes_of(space, event, runs)
-    unnamed = int(space.duration_ps[event[node < 0]].sum()) // 1000
+    unnamed_ns = int(space.duration_ps[event[node < 0]].sum()) // 1000
     event, node = event[node >= 0], node[node >= 0]
     step = _steps_of(space, event, steps)
     line, start = space.line[event], space.start_ps[event]
@@ -48,11 +48,11 @@ def add_kernels(
         own=space.duration_ps[event],
         is_run=begins & ~np.isin(node, runs.node),
     )
-    return added, (_note(unnamed),) if unnamed else ()
+    return added, (_note(unnamed_ns),) if unnamed_ns else ()
 
 
 def _stream_events(space: "XSpace") -> "Rows":
-    """Find the events on GPU streams; a GPU's other lines show the same time by other names."""
+    """Find the events on GPU streams; a GPU's other lines show the same time again."""
     is_stream = [
         space.plane_names[plane].startswith("/device:") and name.startswith("Stream")
         for plane, name in zip(space.line_plane, space.line_name, strict=True)
@@ -63,7 +63,7 @@ def _stream_events(space: "XSpace") -> "Rows":
 def _nodes_of(space: "XSpace", event: "Rows", runs: "Runs") -> tuple[list[Executed], "Rows"]:
     """Return the nodes, new ones added, and the node that each kernel works for, -1 if unknown.
 
-    A kernel that XLA compiled belongs to its HLO op; its `tf_op` only launched the whole.
+    A kernel that XLA compiled belongs to its HLO op; its `tf_op` launched the whole function.
     """
     stats = StatsOf(space, event)
     texts = np.stack([stats.text(name) for name in ("tf_op", "hlo_op", "hlo_module")])
@@ -106,7 +106,7 @@ def _steps_of(space: "XSpace", event: "Rows", steps: "DeviceSteps") -> "Rows":
 
 
 def _launches(space: "XSpace", event: "Rows") -> "Rows":
-    """Find the host event that launched each kernel, by their correlation id, or NONE."""
+    """Find the host event that launched each kernel, by correlation id, or NONE."""
     found = space.stat("correlation_id")
     if found.is_text or found.value.dtype.kind != "i" or not len(found.event):
         return np.full(len(event), NONE)
@@ -133,5 +133,5 @@ def _begins_run(key: "Ints", start: "Ints") -> "Mask":
 
 def _note(unnamed_ns: int) -> str:
     return (
-        f"{format_seconds(unnamed_ns)} of accelerator work belongs to no known op and is in no row"
+        f"{format_seconds(unnamed_ns)} of accelerator work belongs to no known op and is not listed"
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 NEVER = np.iinfo(np.int64).max
-"""End time of something that does not end in the trace."""
+"""End time in ps of anything that does not end within the trace."""
 
 
 @dataclass(frozen=True, eq=False)

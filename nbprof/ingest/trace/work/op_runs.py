@@ -27,7 +27,7 @@ _HLO_NUMBER = re.compile(r"([._]\d+)+$")
 ITERATOR = "Iterator::"
 
 XLA_CLUSTER = "XlaLaunch"
-"""Op type of the run of a compiled function as a whole, beside its HLO ops."""
+"""Op type for the run of a compiled function as a whole; its HLO ops are listed as well."""
 
 
 class Executed(NamedTuple):
@@ -60,7 +60,7 @@ class Runs:
     accelerator: Mask
 
     def with_accelerator_work(self, nodes: list[Executed], **columns: Any) -> "Runs":
-        """Return these runs followed by work on an accelerator, given by its other columns."""
+        """Return these runs followed by work on an accelerator, given as columns."""
         count = len(columns["node"])
         columns |= {"event": np.full(count, NONE), "accelerator": np.ones(count, dtype=bool)}
         joined: dict[str, Any] = {
@@ -86,7 +86,7 @@ class _Marks:
 
 
 def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
-    """Read the op runs off the host's threads; `sessions` is what `session_groups` returns."""
+    """Find the op runs on the host's threads; `sessions` is what `session_groups` returns."""
     marks = _mark(host)
     event = np.flatnonzero(marks.is_op)
     found = callers.find_callers(host, steps, event, sessions)
@@ -135,7 +135,7 @@ def _mark(host: "HostEvents") -> _Marks:
 
 
 def _counted(host: "HostEvents", marks: _Marks, event: Rows) -> Mask:
-    """Mark runs, as opposed to further work of a run: a collective's or a second execution's."""
+    """Mark the runs, but not further work of a run: a collective's or a second execution's."""
     with_id = np.flatnonzero(host.of(Kind.OP) & (host.number("step_id") != NONE))
     further = with_id[host.inside_of(Kind.PROCESS, event=with_id) == NONE]
     _, first = np.unique(marks.launcher, return_index=True)
@@ -184,7 +184,7 @@ class _Union:
 def _identify(
     host: "HostEvents", event: Rows, marks: _Marks, group: Rows
 ) -> tuple[Rows, npt.NDArray[np.int32]]:
-    """Return the group and name of each op as rows of `strings`; `callers` has further groups."""
+    """Return the group and name of each op as rows of `strings`, or a group from `callers`."""
     name, group = host.space.name[host.row[event]], group.copy()
     eager, executable = (np.searchsorted(event, rows) for rows in (marks.eager, marks.executable))
     name[eager] = host.text("eager_op")[marks.dispatch]
@@ -222,7 +222,7 @@ def _function_of(strings: list[bytes], group: int) -> str:
 
 
 def _spell(in_function: bool, function: str, name: bytes) -> Executed:
-    """Spell out a node; the name of what XLA runs begins with `/`, to be put under its function."""
+    """Spell out a node; a name from XLA begins with `/`, to be shown under its function."""
     node, op_type = map(_decode, split(name))
     if node:
         return Executed(function, node, op_type)
@@ -244,7 +244,7 @@ def hlo_type(op: str) -> str:
 
 
 def _numbered(group: int) -> str:
-    """Name a session's graph or an input pipeline's function; return an empty text for others."""
+    """Return the name of a session's graph or an input pipeline's function, else an empty text."""
     graph = callers.number_below(group, callers.SESSION)
     if graph is not None:
         return session_group(graph)

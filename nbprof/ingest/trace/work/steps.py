@@ -43,7 +43,7 @@ class Steps:
 
 
 def find_steps(host: "HostEvents") -> Steps:
-    """Find the outermost steps, without calls that an op makes or that happen while tracing."""
+    """Find the outermost steps, ignoring calls made by ops or while a function is traced."""
     candidate = host.of(Kind.CALL, Kind.SESSION_RUN, Kind.BLOCK) | _failed_calls(host)
     event = np.flatnonzero(candidate)
     outer = host.inside(candidate | host.of(Kind.PROCESS), event) == NONE
@@ -60,7 +60,7 @@ def find_steps(host: "HostEvents") -> Steps:
     return Steps(event, host.start[event], host.end[event], step_of_event)
 
 
-def _failed_calls(host: "HostEvents") -> npt.NDArray[np.bool_]:
+def _failed_calls(host: "HostEvents") -> Mask:
     """Mark functions that ran without a call around them: TensorFlow drops a call that raises."""
     called = np.flatnonzero(host.of(Kind.EAGER) & (host.number("is_func", 0) == 1))
     alone = np.zeros(len(host.row), dtype=bool)
@@ -82,7 +82,7 @@ def lines_named(space: "XSpace", prefix: str, name: str) -> Rows:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DeviceSteps:
-    """The steps of a trace, and the marks that devices make of them, by plane and start."""
+    """The steps of a trace, and the marks that devices set for them, by plane and start."""
 
     steps: Steps
     plane: Rows
@@ -92,7 +92,7 @@ class DeviceSteps:
     """The step that each mark begins."""
 
     def at(self, plane: Rows, time: Ints) -> Rows:
-        """Return the step of each moment on a plane, by the host's steps if it has no marks."""
+        """Return the step of each moment on a plane; without marks, the host's step."""
         found = self.steps.at(time)
         for own in np.unique(self.plane):
             here = np.flatnonzero(plane == own)
@@ -143,7 +143,7 @@ def _find_marks(space: "XSpace") -> _Marks:
 
 
 def _steps_of_marks(host: "HostEvents", marks: _Marks) -> tuple[Steps, Rows]:
-    """Make one step of all marks with the same label; return the steps and that of each mark."""
+    """Make one step of all marks with the same label; return the steps and each mark's step."""
     space, count = host.space, len(marks.labels)
     start = space.start_ps[marks.row]
     first, last = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)

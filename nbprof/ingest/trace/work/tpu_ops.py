@@ -1,6 +1,6 @@
 """HLO ops on a TPU: every event on the line `XLA Ops` of a core is a run.
 
-The other lines (modules, steps, name scopes, framework ops, source code) show the same time by
+The other lines (modules, steps, name scopes, framework ops, source code) show the same time under
 other names. What all runs of an op share, such as its name in the program and its float operations,
 is in the metadata.
 """
@@ -16,7 +16,7 @@ from nbprof.ingest.trace.work.op_runs import Executed, Runs, hlo_type
 from nbprof.ingest.trace.work.steps import DeviceSteps, lines_named
 
 if TYPE_CHECKING:
-    from nbprof.ingest.xspace.metadata_stats import Name, Stats
+    from nbprof.ingest.xspace.metadata_stats import EventName, Stats
     from nbprof.ingest.xspace.xspace import XSpace
 
 
@@ -32,12 +32,12 @@ def has_tpu(space: "XSpace") -> bool:
 
 
 def is_tpu(plane: str) -> bool:
-    """Return whether a plane is a TPU's, by its name."""
+    """Return whether a plane with this name belongs to a TPU."""
     return plane.startswith(PLANE)
 
 
 def add_hlo_ops(
-    space: "XSpace", steps: DeviceSteps, runs: Runs, metadata: "dict[Name, Stats]"
+    space: "XSpace", steps: DeviceSteps, runs: Runs, metadata: "dict[EventName, Stats]"
 ) -> tuple[Runs, Floats]:
     """Return the runs with those of HLO ops added, and the float operations of the added ones."""
     event = np.flatnonzero(np.isin(space.line, lines_named(space, PLANE, OPS)))
@@ -59,7 +59,7 @@ def add_hlo_ops(
 
 
 def _times(space: "XSpace", event: Rows) -> tuple[Ints, Ints]:
-    """Return how long each op took, with and without the ops inside it."""
+    """Return the time of each op in ps, with and without the ops inside it."""
     start, duration = _device_clock(space, event)
     end, line = start + duration, space.line[event]
     order = sort_order(line, start, duration)
@@ -72,7 +72,7 @@ def _times(space: "XSpace", event: Rows) -> tuple[Ints, Ints]:
 
 
 def _device_clock(space: "XSpace", event: Rows) -> tuple[Ints, Ints]:
-    """Return start and duration by the device's own clock if every event has them."""
+    """Return start and duration in ps, by the device's own clock if every event states them."""
     offsets, durations = (space.stat(f"device_{name}_ps") for name in ("offset", "duration"))
     both = np.intersect1d(offsets.event, durations.event)
     if not len(both) or not np.isin(event, both).all():
@@ -82,7 +82,7 @@ def _device_clock(space: "XSpace", event: Rows) -> tuple[Ints, Ints]:
 
 
 def _nodes(
-    space: "XSpace", event: Rows, runs: Runs, metadata: "dict[Name, Stats]"
+    space: "XSpace", event: Rows, runs: Runs, metadata: "dict[EventName, Stats]"
 ) -> tuple[list[Executed], Rows, Floats]:
     """Return the nodes, new ones added, and each event's node and float operations."""
     kinds, which = _distinct_kinds(space, event)
@@ -125,7 +125,7 @@ def _distinct_kinds(
 
 
 def _modules(space: "XSpace", event: Rows) -> Rows:
-    """Return the name of the module that each op ran in as a row of `strings`, 0 if none."""
+    """Return the name of the module that each op ran in as a row of `strings`, 0 if unknown."""
     found = np.zeros(len(event), dtype=np.intp)
     plane = space.line_plane[space.line]
     row = np.flatnonzero(np.isin(space.line, lines_named(space, PLANE, MODULES)))
@@ -138,9 +138,9 @@ def _modules(space: "XSpace", event: Rows) -> Rows:
     return found
 
 
-def _spell(name: bytes, shown: bytes, module: bytes, stats: "Stats") -> Executed:
-    """Name a node by the place in the program that made it, then by the HLO op itself."""
-    found = _HLO.match(_text(shown or name))
+def _spell(name: bytes, display_name: bytes, module: bytes, stats: "Stats") -> Executed:
+    """EventName a node by the place in the program that made it, then by the HLO op itself."""
+    found = _HLO.match(_text(display_name or name))
     hlo = found[1] if found else "unknown"
     op_type = _text(stats.get(b"hlo_category", b"")) or hlo_type(hlo)
     tf_op = _text(stats.get(b"tf_op", b""))
