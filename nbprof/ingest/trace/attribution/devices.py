@@ -36,10 +36,10 @@ def find_devices(space: "XSpace", runs: "Runs", program: "Program") -> list[str]
 
 
 def join_devices(texts: "Iterable[str]") -> str:
-    """Join the names of devices, each of which may be several already."""
+    """Join device names, some of which may already be joined."""
     return SEPARATOR.join(sorted({part for text in texts for part in text.split(SEPARATOR)}))
 
 
 def _short(device: str) -> str:
-    """Strip the job and the task if they are those of a single machine."""
+    """Strip the job and the task of a program that runs on a single machine."""
     return device.removeprefix("/job:localhost/replica:0/task:0")

@@ -1,10 +1,10 @@
-"""From op runs to Keras layers, and to the other parts of training.
+"""Map op runs to Keras layers, and to the other parts of training.
 
 Every call of a layer opens a name scope, but the scope is not named exactly like the layer: layer
 `dense` may run in scope `dense_1`. A scope belongs to a layer if a layer's `__call__` is on the
 stack of its nodes, if it reads the layer's variables, and if its name is the layer's, perhaps with
-a number appended. Where several layers still fit, those that fit nowhere else go first, then the
-order in the model decides.
+a number appended. Where several layers still fit, scopes with a single candidate choose first, then
+the order in the model decides.
 """
 
 import re
@@ -73,7 +73,7 @@ def place_runs(runs: "Runs", program: "Program", calls: "WatchedCalls") -> Place
     rows = _PlaceRows(program.model)
     row = np.array([rows.number(place) for place, _ in nodes], dtype=np.intp)[runs.node]
     backward = np.array([back for _, back in nodes], dtype=bool)[runs.node]
-    # An eager op belongs where it was called, except input ops, which stay what they are.
+    # An eager op belongs where it was called, except that input ops stay in the input pipeline.
     site = calls.log.site[calls.call]
     places = [rows.number(_place_of_site(*inside)) for inside in calls.log.inside]
     called_in = np.array([*places, NONE])[site]
@@ -182,7 +182,10 @@ def _is_input_op(op_type: str) -> bool:
 
 
 def settle(candidates: dict[str, list[int]]) -> dict[str, int]:
-    """Choose a layer for each scope so that as many layers as possible get one."""
+    """Choose a layer for each scope, one not chosen before if possible.
+
+    Scopes with a single candidate choose first.
+    """
     left = {text: list(fitting) for text, fitting in candidates.items()}
     chosen: dict[str, int] = {}
     while left:
@@ -233,7 +236,7 @@ class _PlaceRows:
         self._of_place: dict[Place, int] = {}
 
     def number(self, place: Place) -> int:
-        """Return the row of a place, after making those of the layers around it."""
+        """Return the row of a place, adding it and the layers around it if they are new."""
         chain, part = place
         key = (chain, "" if chain else part)
         if key not in self._of_place:
@@ -251,7 +254,7 @@ class _PlaceRows:
         return len(self.found) - 1
 
     def variables(self) -> dict[int, int]:
-        """Return `{variable: row}`; layers of a model that did not run get a row, too.
+        """Return `{variable: row}`; layers of a model that did not run get a row as well.
 
         The variables of a layer that ran both inside a model and on its own, as when it was built,
         belong to the row inside the model.

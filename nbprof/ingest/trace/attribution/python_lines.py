@@ -1,7 +1,7 @@
-"""From op runs to lines of Python.
+"""Map op runs to lines of Python.
 
 A graph node was made where its function was traced, and the function's debug information has that
-stack. An eager op ran inside a watched call, whose call site is known. JAX' profiler puts the
+stack. An eager op ran inside a watched call, whose call site is known. JAX's profiler puts the
 stacks of HLO ops into the trace. The text of the lines is looked up right after the cell, before
 files change.
 """
@@ -33,7 +33,7 @@ CELLS = {"file": object, "line": np.int64, "text": object}
 """Columns of the table of cells."""
 
 MAGIC_AS_COMMENT = re.compile(r"^# (?=%%(tfprof|memit|mprun|memobj)\b)")
-"""How the line of a magic is compiled: as a comment."""
+"""Matches the prefix that turns a magic's line into a comment for compilation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Sources:
     stacks: list[Stack]
     """Stacks of this process, whose source lines can be looked up."""
     module_stacks: list[Stack]
-    """Stacks that the trace states, whose files may be of another time or machine."""
+    """Stacks that the trace states; their files may be from another time or machine."""
 
 
 def find_sources(
@@ -88,7 +88,7 @@ class _StackNumbers:
 
 
 def line_texts(stacks: list[Stack], cells: Mapping[str, str]) -> dict[Frame, str]:
-    """Look up the lines of all frames outside frameworks; a line not found is an empty text."""
+    """Look up the lines of all frames outside frameworks; a missing line is an empty text."""
     files = {name: file for file, name in cells.items()}
     return {
         (file, line, function): linecache.getline(files.get(file, file), line).strip()
@@ -106,7 +106,7 @@ def cell_texts(stacks: Iterable[Stack], cells: Mapping[str, str]) -> dict[str, l
 def frame_table(
     stacks: list[Stack], module_stacks: list[Stack], texts: Mapping[Frame, str]
 ) -> pd.DataFrame:
-    """List the frames of all stacks; the text of lines is known for `stacks` only."""
+    """List the frames of all stacks; only those of `stacks` have source lines."""
     rows = []
     for number, stack in enumerate((*stacks, *module_stacks)):
         known = texts if number < len(stacks) else {}

@@ -1,4 +1,4 @@
-"""Which watched call from Python each eager op ran in: the call's time window spans the op."""
+"""Find the watched call from Python that each eager op ran in, by their times."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WatchedCalls:
-    """The calls that were watched, and the runs that were made in one."""
+    """The watched calls, and the runs that were made in one of them."""
 
     log: "DispatchLog"
     run: Rows
@@ -44,7 +44,7 @@ def match_calls(trace: "RecordedTrace", runs: "Runs") -> WatchedCalls:
 
 
 def _best_thread(start: Ints, end: Ints, log: "DispatchLog") -> Rows:
-    """Match the ops of one line of the trace with the Python thread that fits most of them."""
+    """Match the ops on one line of the trace with the Python thread that fits most of them."""
     best = np.full(len(start), NONE, dtype=np.intp)
     best_fit = (0, 0)
     length = np.append(log.end_ns - log.start_ns, 0)

@@ -1,7 +1,7 @@
-"""A cache of what was read from bytes, kept for later cells, which often run the same functions.
+"""A cache of what was read from bytes, kept because later cells often run the same functions.
 
-Entries are found by all the bytes they were read from, never by a name, which may come to stand
-for another function. So an entry is never stale, and keeps no object of the user's alive.
+The key of an entry is all the bytes it was read from, not a name, which may later mean another
+function. So entries are never stale, and they keep none of the user's objects alive.
 """
 
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 CAPACITY = 4 << 20
-"""Default capacity of a cache, in bytes of sources."""
+"""Default capacity of a cache: total size of its keys in bytes."""
 
 Read = TypeVar("Read")
 
 
 class ContentCache(Generic[Read]):
-    """Maps sources to what was read from them; evicts the least recently used ones."""
+    """Maps bytes to what was read from them; evicts the least recently used ones."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
@@ -24,7 +24,7 @@ class ContentCache(Generic[Read]):
         self._lock = Lock()
 
     def get(self, source: bytes, read: Callable[[], Read]) -> Read:
-        """Return what these bytes say, calling `read` if it is not cached."""
+        """Return what was read from these bytes, calling `read` if it is not cached."""
         if len(source) > self._capacity:
             return read()
         with self._lock:

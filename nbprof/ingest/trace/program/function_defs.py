@@ -44,7 +44,7 @@ class FunctionBody:
         return self.nodes.get(node, UNDEFINED).op
 
     def calling_node(self, executed: str) -> str | None:
-        """Return the longest prefix of an executed name that is a node which calls a function."""
+        """Return the longest prefix of an executed name that is a node calling a function."""
         prefix = executed
         while "/" in prefix:
             prefix = prefix.rpartition("/")[0]
@@ -54,7 +54,7 @@ class FunctionBody:
 
 
 class Functions:
-    """The functions of a process, each read when it is first asked for."""
+    """The functions of a process, each read on first use."""
 
     def __init__(self, function_def: Callable[[str], Any]) -> None:
         self._function_def = function_def

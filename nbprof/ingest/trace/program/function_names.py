@@ -7,7 +7,7 @@ from collections.abc import Sequence
 INPUT_PIPELINE = "tf.data"
 """The function that nodes of input pipelines are listed under."""
 NOT_KNOWN = "unknown"
-"""The function of nodes whose function cannot be determined; eager ops have an empty one."""
+"""The function of nodes whose function is unknown; that of eager ops is an empty text."""
 
 _TRACED = re.compile(r"__(?:inference|forward|backward)_(?P<name>.*)_\d+")
 _HLO_MODULE = re.compile(r"a(?P<function>_inference_.*_\d+)__.*")
@@ -65,7 +65,7 @@ def distinguish(nodes: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _labels(functions: set[str]) -> dict[str, str]:
-    """Label each function with its Python name, numbered if another one has the same."""
+    """Label each function with its Python name, or its full one if others share the Python name."""
     names = Counter(short_name(function) for function in functions)
     return {
         function: short_name(function)

@@ -1,4 +1,4 @@
-"""Where HLO ops come from, according to the modules that JAX' profiler puts into a trace.
+"""Where HLO ops come from, according to the modules that JAX's profiler puts into a trace.
 
 An instruction has a path in the program (`jit(train_step)/jvp()/dot_general`) and the Python stack
 that made it, as indices into tables of its module.
@@ -34,11 +34,11 @@ FILES, FUNCTIONS, LOCATIONS, FRAMES = (number << 3 | LENGTH for number in (1, 2,
 FIRST, SECOND, THIRD = (number << 3 | VARINT for number in (1, 2, 3))
 
 _JAX_MODULE = re.compile(r"(jit|pjit|pmap|xmap|shard_map)_")
-"""Start of the names of modules that JAX compiles."""
+"""Matches the start of the names of modules that JAX compiles."""
 _JAX_PATH = re.compile(r"\w+\(")
-"""Start of the paths that JAX gives to ops."""
+"""Matches the start of the paths that JAX gives to ops."""
 DEEPEST = 1_000
-"""Most frames of a stack to follow, in case they form a cycle."""
+"""Maximum number of frames of a stack to follow, in case they form a cycle."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class HloOrigin:
     """The place in the program that made an HLO op."""
 
     path: str
-    """The path, empty if unknown."""
+    """Path in the program, such as `jit(train_step)/jvp()/dot_general`; empty if unknown."""
     stack: "Stack"
 
 
@@ -72,7 +72,7 @@ def read_modules(space: "XSpace", data: bytes, source: str, nodes: "Sequence[Exe
 
 
 def name_hlo_ops(nodes: "list[Resolved]", modules: Modules) -> "tuple[list[Resolved], list[Stack]]":
-    """Name HLO ops by their path in the program; also return the stack of each node."""
+    """Rename HLO ops to their path in the program; also return the stack of each node."""
     stacks: list[Stack] = [()] * len(nodes)
     if not modules:
         return nodes, stacks
@@ -140,7 +140,7 @@ def _read_instructions(
 
 
 def _path(text: bytes) -> str:
-    """Return the first path of ops that were merged, an empty text for anything but paths."""
+    """Return the path in a text, the first of several for merged ops; empty if there is none."""
     path = text.decode(errors="replace").partition(";")[0].rstrip(":/")
     return path if _JAX_PATH.match(path) else ""
 

@@ -12,10 +12,11 @@ NEEDED = frozenset(
         *("transpose_a", "transpose_b", "adj_x", "adj_y"),
     )
 )
+"""Names of the attributes to read."""
 
 
 class MissingError(Exception):
-    """A rule needs something that is not known."""
+    """A rule needs a shape or an attribute that is unknown."""
 
 
 def read_attributes(node: Any) -> dict[str, Attribute]:

@@ -1,6 +1,6 @@
-"""From the names of executed nodes to the nodes that functions define.
+"""Map the names of executed nodes to the nodes that functions define.
 
-The runtime inlines called functions and puts the calls before the names of their nodes
+The runtime inlines called functions and prefixes the names of their nodes with the calls
 (`StatefulPartitionedCall/while/body/_12/while/dense/MatMul`). Only the FunctionDefs show which
 parts of such a name are calls; following them leaves the node's own name (`dense/MatMul`).
 """
@@ -31,15 +31,15 @@ _HELPER = re.compile(rf"{_RUNTIME_ADDED.pattern}|.*_RetVal")
 _OPTIMISED = re.compile(
     r"(ArithmeticOptimizer/[A-Za-z]+_+|ConstantFolding/|ConstantFoldingCtrl/|/unary_ops_composition$)"
 )
-"""What the optimiser adds to the names of nodes that it derives from others."""
+"""Matches what the optimiser adds to the names of nodes that it derives from others."""
 _CALLS = re.compile(
     r"(?:(?:Stateful)?PartitionedCall(?:_\d+)?/)+"
     r"|[^/]+/(?:then|else|cond|body)/_\d+/|[^/]+/branch\d+/_\d+/"
 )
-"""What a call, a loop or a branch puts before a node's own name."""
+"""Matches the prefix that a call, a loop or a branch adds to a node's own name."""
 
 MOST_FUSED = 64
-"""Number of nodes to look at when searching for those fused into one."""
+"""Maximum number of nodes to visit when searching for those fused into one."""
 
 
 class Resolved(NamedTuple):
@@ -102,7 +102,7 @@ def resolve(functions: "Functions", function: str, executed: str) -> Resolved:
 def _callee(body: "FunctionBody", executed: str) -> tuple[str, str] | None:
     """Return the function that a name leads into and the rest of the name, or None.
 
-    None is also the answer for a part of the lowered loop or branch itself.
+    A name that is part of the lowered loop or branch itself leads nowhere, so None.
     """
     caller = None if body.defines(executed) else body.calling_node(executed)
     if caller is None:
@@ -119,7 +119,7 @@ def _callee(body: "FunctionBody", executed: str) -> tuple[str, str] | None:
 
 
 def _without_calls(executed: str) -> str:
-    """Strip calls by their usual names, for lack of definitions."""
+    """Strip calls by their usual names, since there are no definitions to follow."""
     while found := _CALLS.match(executed):
         executed = executed[found.end() :]
     return executed
@@ -162,7 +162,7 @@ def _has_node(functions: "Functions", function: str, executed: str) -> bool:
 def _with_fused(
     functions: "Functions", resolved: list[Resolved], nodes: Sequence["Executed"]
 ) -> list[Resolved]:
-    """Add which nodes were fused into others: those that did not run by themselves."""
+    """Add which nodes were fused into each one: those that did not run by themselves."""
     ran = defaultdict(set)
     for place in resolved:
         ran[place.function].add(place.origin)

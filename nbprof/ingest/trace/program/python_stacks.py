@@ -1,4 +1,4 @@
-"""Python stacks: where in the user's code a node was made or an eager op ran, and what for."""
+"""Python stacks: where in the user's code a node was made or an eager op ran, and for what."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -52,19 +52,19 @@ class NodeStack:
 
     @cached_property
     def part(self) -> str:
-        """The part of the work it is for, empty if none of the known ones."""
+        """The part of training that the node is for, empty if unknown."""
         first = min((_rank(path) for path, _, _ in self.frames), default=len(_PARTS))
         return _PARTS[first][0] if first < len(_PARTS) else ""
 
     @cached_property
     def in_tape(self) -> bool:
-        """Whether a gradient was being built."""
+        """Whether the node was made while building a gradient."""
         return any(_is_tape(path) for path, _, _ in self.frames)
 
 
 @cache
 def _rank(path: str) -> int:
-    """Return which of _PARTS a file belongs to; the first match wins."""
+    """Return the index in _PARTS that a file belongs to; the first match wins."""
     found = (place for place, (_, pattern) in enumerate(_PARTS) if pattern.search(path))
     return next(found, len(_PARTS))
 
@@ -116,7 +116,7 @@ class GraphStacks:
         self._known: dict[str, dict[str, NodeStack]] = {"": {}}
 
     def of(self, function: str, node: str) -> NodeStack:
-        """Return a node's stack; nodes that TensorFlow adds around a loop have the loop's."""
+        """Return a node's stack; a node that TensorFlow adds around a loop gets the loop's."""
         if function not in self._known:
             info = self._function_stacks(function)
             self._known[function] = {} if info is None else read_stacks(info)
@@ -138,7 +138,7 @@ def below_runners(stack: Iterable[Frame]) -> Stack:
 
 
 def in_cells(stack: Stack, cells: Mapping[str, str]) -> Stack:
-    """Replace the files of cells by the names of the cells."""
+    """Replace the files of cells with the names of the cells."""
     return tuple((cells.get(file, file), line, function) for file, line, function in stack)
 
 

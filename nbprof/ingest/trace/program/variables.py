@@ -1,4 +1,4 @@
-"""Which nodes take which variables, and how many bytes they read."""
+"""Find which nodes take which variables, and how many bytes they read."""
 
 from collections.abc import Iterator, Mapping
 from math import prod
@@ -15,7 +15,7 @@ Taken = Mapping[str, tuple[str, set[int]]]
 """`{node: (function that defines it, variables it takes)}`."""
 
 BRANCHES = ("then_branch", "else_branch", "branches")
-"""Attributes whose functions do not get the node's first input, which selects the branch."""
+"""Attributes whose functions do not receive the node's first input, which selects the branch."""
 
 
 class VariableNodes:
@@ -27,7 +27,7 @@ class VariableNodes:
         self._known: dict[str, Taken] = {}
 
     def of(self, owner: str) -> Taken:
-        """Return the nodes of a function and of its loops and branches, in order."""
+        """Return the nodes of a function and of its loops and branches, with their variables."""
         if owner not in self._known:
             self._known[owner] = self._find(owner)
         return self._known[owner]

@@ -1,7 +1,7 @@
 """Float operations of a run: TensorFlow's registered formulas, applied to run-time shapes.
 
-An op without a formula counts 0, as in tfprof; one that has a formula but lacks a shape or an
-attribute is unknown. A fused op counts as the ops it replaced.
+An op without a formula counts 0, as in tfprof; one with a formula that lacks a shape or an
+attribute counts NaN. A fused op counts as the ops it replaced.
 """
 
 from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ def float_ops(op_type: str, run: Run) -> float:
 
 
 def _broadcast_size(run: Run) -> int:
-    """Count the output's elements; a result written over an input has no allocation."""
+    """Count the output's elements, by the inputs if the output reused a buffer of theirs."""
     if run.output is not None:
         return run.out_size
     return prod(broadcast(run.dims(0), run.dims(1)))
@@ -100,14 +100,14 @@ def _batch_matmul(run: Run) -> int:
 
 
 def _convolution(dimensions: int) -> Formula:
-    """Count a convolution whose kernel contracts its first `dimensions` per output element."""
+    """Return the formula of a convolution whose kernel contracts its first `dimensions` axes."""
     return lambda run: 2 * run.out_size * prod(run.dims(1)[:dimensions])
 
 
 def _with_others(formula: Formula, inputs: int = 2) -> Formula:
-    """Add the count of the fused ops to that of the main one, which has this many inputs.
+    """Return a formula that adds the fused ops to the main one, which has this many inputs.
 
-    If the fused ops are unknown, a further input is taken for a bias.
+    If the fused ops are unknown, a further input is assumed to be a bias.
     """
 
     def whole(run: Run) -> int:

@@ -1,4 +1,4 @@
-"""The size of a run's outputs where no allocation shows it.
+"""Infer the size of a run's outputs where no allocation shows it.
 
 Such an op forwards a buffer, or its allocation was too small to be recorded. Its size then follows
 from the shapes of its inputs and from its attributes.
@@ -31,7 +31,7 @@ _NO_OUTPUT = re.compile(
 )
 _SEVERAL_OUTPUTS = re.compile(r"_FusedConv2DBackpropFilter|_FusedBatchNormEx")
 _SIZES_FIRST = ("Conv2DBackpropInput",)
-"""Ops whose first input is not a tensor of their kind but states the output's shape."""
+"""Ops whose first input holds the output's shape, not data."""
 _PASSES_ON = re.compile(
     r"Identity|Snapshot|Reshape|Squeeze|ExpandDims|Bitcast|StopGradient|PreventGradient|CheckNumerics"
     r"|EnsureShape|Switch|Merge|Enter|Exit|NextIteration|LoopCond|(Placeholder)?WithDefault|DeepCopy"
@@ -64,7 +64,7 @@ def output_bytes(
 ) -> float:
     """Return the bytes of a run's outputs, NaN if unknown.
 
-    `shape_of` returns the shape of the only output for such inputs, None if unknown.
+    `shape_of` returns the shape of the only output for the input shapes, None if unknown.
     """
     op_type = replaced_type(op_type)
     if _NO_OUTPUT.fullmatch(op_type):
@@ -79,12 +79,12 @@ def output_bytes(
     return rule([typed for typed in inputs if typed is not None]) if rule else nan
 
 
-def _first(inputs: Sequence[Typed]) -> float:
+def _first_input_bytes(inputs: Sequence[Typed]) -> float:
     size, dims = inputs[0]
     return float(size * prod(dims))
 
 
-def _widest(inputs: Sequence[Typed]) -> float:
+def _broadcast_bytes(inputs: Sequence[Typed]) -> float:
     dims = inputs[0][1]
     for _, more in inputs[1:]:
         dims = broadcast(dims, more)
@@ -92,6 +92,6 @@ def _widest(inputs: Sequence[Typed]) -> float:
 
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[Sequence[Typed]], float]], ...] = (
-    (_PASSES_ON, _first),
-    (_ELEMENTWISE, _widest),
+    (_PASSES_ON, _first_input_bytes),
+    (_ELEMENTWISE, _broadcast_bytes),
 )

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 Shapes = Sequence[Dims | None]
 Feeding = tuple[str, tuple[str, ...]]
-"""A function, and the nodes in it that produce the inputs of another one."""
+"""A function, and the nodes in it that produce the inputs of another node."""
 
 CONVOLUTION = "Conv2D"
 GRADIENTS = {"Conv2DBackpropFilter": 1, "Conv2DBackpropInput": 0}
-"""Which of a convolution's inputs each is the gradient of, and so has the shape of.
+"""Index of the convolution's input whose gradient each op computes, and whose shape it returns.
 
-The same position among the gradient's own inputs holds that shape as a value.
+The same index among the gradient op's own inputs holds that shape as a value.
 """
 
 
@@ -39,7 +39,7 @@ class OutputShapes:
         functions: "Functions",
         ran: Iterable[tuple[int, Shapes]],
     ) -> None:
-        """`ran` lists which nodes ran on which shapes."""
+        """`ran` lists the input shapes that each node ran with."""
         self._op_types = op_types
         self._nodes = nodes
         self._functions = functions
@@ -55,7 +55,7 @@ class OutputShapes:
         return self._nodes[node].fused
 
     def of(self, node: int, inputs: Shapes) -> Dims | None:
-        """Return the shape of a node's first output on such inputs, None if unknown."""
+        """Return the shape of a node's first output for these inputs, None if unknown."""
         if replaced_type(self._op_types[node]).startswith(PADDED):
             return None  # the amount of padding is not known
         op_type = main_type(self._op_types[node])
@@ -64,7 +64,7 @@ class OutputShapes:
         return infer_shape(op_type, inputs, self._main[node].attributes)
 
     def _of_gradient(self, node: int, inputs: Shapes, place: int) -> Dims | None:
-        """Return the shape of the convolution's input at this place, if it is unambiguous."""
+        """Return the shape of the convolution's input at this place, None if ambiguous."""
         function = self._nodes[node].function
         sizes = [*self._main[node].inputs, "", ""][place]
         feeding = _feeding(self._functions.node(function, sizes))
@@ -138,13 +138,13 @@ def _bias_gradient(inputs: Sequence[Dims], attributes: Attributes) -> Dims:
 
 
 def _spatial(image: Dims, attributes: Attributes) -> range:
-    """Return the dimensions that a kernel moves along."""
+    """Return the axes that a kernel moves along."""
     channels_first = attributes.get("data_format") in (b"NCHW", b"NCDHW")
     return range(2, len(image)) if channels_first else range(1, len(image) - 1)
 
 
 def _slide(image: Dims, kernel: Sequence[int], channels: int, attributes: Attributes) -> Dims:
-    """Return the shape of what a kernel produces that slides along an image."""
+    """Return the output shape of a kernel that slides along an image."""
     strides = numbers(attributes, "strides")
     dilations = numbers(attributes, "dilations") if "dilations" in attributes else ()
     padding = attributes.get("padding")

@@ -1,7 +1,8 @@
 """The shapes that ops ran with, and the float operations and output bytes that follow from them.
 
-A graph op's event carries its input shapes, an eager op's watched call does; the output's shape is
-that of the memory allocated for it. Only distinct combinations are examined, never single runs.
+The input shapes of a graph op are in its event, those of an eager op in its watched call. The
+output shape is that of the memory allocated for it. Only distinct combinations are examined, never
+single runs.
 """
 
 import re
@@ -32,7 +33,7 @@ _DIMENSIONS = re.compile(rb"[^\[\]]*\[([\d,]*)\]")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShapeSources:
-    """Everything that shapes are found from; much smaller than the trace."""
+    """Everything needed to find shapes; much smaller than the trace."""
 
     strings: list[bytes]
     runs: "Runs"
@@ -45,7 +46,7 @@ class ShapeSources:
     """`{node: bytes}` for the nodes that read a variable."""
     allocations: "Allocations | None"
     stated_float_ops: Floats
-    """Float operations that the trace itself states, for as many of the last runs."""
+    """Float operations that the trace itself states; they belong to the last runs."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,7 +109,7 @@ def _merge(
 ) -> tuple[list[ShapeList], Rows]:
     """Return the distinct shapes, and which of them each run has.
 
-    Watched calls know their shapes better than the trace does.
+    The shapes of a watched call take precedence over those in the trace.
     """
     calls, strings = sources.calls, sources.strings
     text = in_trace.astype(np.intp)
@@ -154,7 +155,7 @@ def _output_bytes(sources: ShapeSources, inferred: OutputShapes) -> Floats:
 
 
 def _inferred_bytes(sources: ShapeSources, inferred: OutputShapes) -> Floats:
-    """Return the bytes of each run's outputs as its node and input shapes imply them."""
+    """Return the bytes of each run's outputs as inferred from its node and input shapes."""
     runs, strings, read = sources.runs, sources.strings, sources.read_bytes
     nodes, texts, which = distinct_pairs(runs.node, sources.in_trace, len(strings))
     typed = {text: parse_typed(strings[text]) for text in set(texts.tolist())}
@@ -182,8 +183,8 @@ def _allocated_bytes(sources: ShapeSources) -> Floats:
 def _allocated_shapes(sources: ShapeSources) -> Rows:
     """Return the shape of each run's first output as a row of `strings`, 0 if none is known.
 
-    A run may allocate scratch memory last. So an output is preferred to other memory, which counts
-    only if outputs cannot have been too small to be recorded.
+    A run may also allocate scratch memory, so outputs are preferred. Other memory counts only if
+    small allocations were recorded too: otherwise the output may just have been too small.
     """
     allocations = sources.allocations
     shapes = np.zeros(len(sources.runs.node), dtype=np.intp)
