@@ -33,7 +33,7 @@ SHAPE_DIM = tag(2)
 DIM_SIZE = tag(1, VARINT)
 
 SLICE_KEY = b"\0"
-"""First byte of keys that belong to parts of variables; other keys are variable names."""
+"""First byte of the keys of slices of variables; other keys are variable names."""
 
 MOST_DIMS = 254
 """Maximum number of dimensions in TensorFlow."""
@@ -60,7 +60,7 @@ NUMPY_TYPES = {
     "complex64": "<c8",
     "complex128": "<c16",
 }
-"""numpy type of the saved values, for TensorFlow's types that numpy can hold."""
+"""numpy types of saved values, by TensorFlow type; types that numpy lacks are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def read_checkpoint(prefix: str | Path) -> Checkpoint:
     path = Path(f"{prefix}.index")
     if prefix.is_file() and not path.is_file():
         raise NbprofError(
-            f"{prefix} is a file, not the prefix of a checkpoint: a checkpoint in TensorFlow's "
+            f"{prefix} is a file, not the prefix of a checkpoint. A checkpoint in TensorFlow's "
             "first format, a single file, must be restored and saved again."
         )
     try:
@@ -192,7 +192,7 @@ def _read_shape(entry: Buffer, begin: int, end: int) -> tuple[int, ...]:
             number = dim.get(DIM_SIZE, 0)
             dims.append(number - 2**64 if number >> 63 else number)
     if len(dims) > MOST_DIMS:
-        raise entry.damage(begin, f"a shape of at most {MOST_DIMS} dimensions was expected")
+        raise entry.damage(begin, f"a shape has more than {MOST_DIMS} dimensions")
     return tuple(dims)
 
 
@@ -203,9 +203,10 @@ _TYPE_NAMES = {
 
 
 LONGEST = 10_000
-"""Longest text of a value, in characters, before it is cut."""
+"""Maximum length of a value's text in characters; longer ones are cut."""
 
 OMITTED = "...omitted from display\n\n"
+"""End of a text that was cut, as in tfprof."""
 
 
 def value_table(names: list[str], checkpoint: Checkpoint | None) -> pd.DataFrame:

@@ -51,7 +51,7 @@ VALUES = (
     tag(9),
     tag(10),
 )
-"""Kinds of an AttrValue; the last one written counts."""
+"""Fields that can hold the value of an AttrValue; the last one written wins."""
 
 LIST_SHAPE = tag(7)
 
@@ -161,7 +161,7 @@ def read_graph_def(data: bytes, source: str = "graph") -> GraphDef:
 
 
 def count_up(row: Ints) -> Ints:
-    """Number the rows of each run of equal values from 0."""
+    """Number the rows within each run of equal values from 0."""
     first = np.append(True, row[1:] != row[:-1])[: len(row)]
     start = np.flatnonzero(first)
     return np.arange(len(row)) - np.repeat(start, np.diff(np.append(start, len(row))))
@@ -180,7 +180,7 @@ def read_attributes(buffer: Buffer, entries: Spans) -> Attributes:
 
 
 def _read_values(buffer: Buffer, attributes: Attributes, name: bytes) -> tuple[Fields, Fields]:
-    """Return kind and fields of each node's attribute with this name."""
+    """Return the value and all fields of each node's attribute with this name."""
     rows = np.flatnonzero(attributes.name.equal(name))
     node = attributes.node[rows]
     values = attributes.value.take(rows)

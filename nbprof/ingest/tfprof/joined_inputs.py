@@ -1,8 +1,8 @@
-"""tfprof's inputs joined: a graph, its runs step by step, and Python's log.
+"""Join tfprof's inputs: a graph, its runs step by step, and Python's log.
 
 The rules are tfprof's: the first definition of a node counts; a node that only the runtime knows is
-added, with its name as its op; a node runs on the first device it was seen on; and the log adds to
-nodes that are known by then.
+added, with its name as its op; a node runs on the first device it was seen on; and the log only
+adds to nodes already known.
 """
 
 import re
@@ -23,11 +23,13 @@ CANONICAL = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.DOTALL)
 """Names of devices that nodes are placed on."""
 
 STREAMS = "stream:all"
-"""Part of the name of a device that stands for all streams of a GPU."""
+"""Part of the names of devices that stand for all streams of a GPU."""
 
 NOT_NODES = frozenset(("RecvTensor", "_SOURCE"))
-NO_NODE = "MEMCPY"
-"""Part of the names of records that belong to no node."""
+"""Names of records that belong to no node."""
+
+COPY = "MEMCPY"
+"""Part of the names of records of memory copies, which belong to no node."""
 
 
 class TfprofInputs:
@@ -76,7 +78,7 @@ class TfprofInputs:
             name = names[place]
             node = row.get(name)  # an earlier record may have added it
             if node is None:
-                if name in NOT_NODES or NO_NODE in name:
+                if name in NOT_NODES or COPY in name:
                     node = NONE
                 else:
                     node = row[name] = len(row)
@@ -93,13 +95,13 @@ class TfprofInputs:
 
     @cached_property
     def _row_of_place(self) -> Ints:
-        """Node of each node in the file; NONE for a repeated definition."""
+        """Node at each position in the file; NONE for a repeated definition."""
         row = np.full(len(self.graph), NONE)
         row[self._first] = np.arange(len(self._first))
         return row
 
     def shapes(self) -> list[Dims]:
-        """Return the own shape of each node as tfprof has it, empty if it has none."""
+        """Return the shape of each node itself, (1,) for a scalar as in tfprof, empty if none."""
         return self._by_node(self.graph.shape)
 
     def _first_outputs(self) -> list[Dims]:
@@ -161,7 +163,7 @@ class TfprofInputs:
 
     @cached_property
     def _is_accelerator(self) -> Mask:
-        """Which devices count as time of an accelerator."""
+        """Which devices' time counts as accelerator time."""
         return np.array([STREAMS in name for name in self.devices], dtype=bool)
 
     @cached_property
@@ -222,7 +224,7 @@ class TfprofInputs:
 
     @cached_property
     def _is_nameless(self) -> Mask:
-        """Which records are of a node without a device, on a device without a name.
+        """Which records belong to a node without a device and ran on a device without a name.
 
         tfprof counts their memory.
         """
@@ -233,7 +235,7 @@ class TfprofInputs:
 
     @cached_property
     def _kept(self) -> Mask:
-        """Which records tfprof keeps: those of nodes, on canonical devices only the node's own."""
+        """Which records tfprof keeps: those of nodes, unless on another canonical device."""
         node, device = self._node_of_record, self._device_of_record
         own = np.append(self.device_of_node, NONE)[node]
         kept: Mask = (node != NONE) & ~(self._is_canonical[device] & (device != own))
@@ -241,7 +243,7 @@ class TfprofInputs:
 
     @property
     def event_of_record(self) -> Ints:
-        """Place in `records` of each record of all runs, NONE if it was dropped."""
+        """Row in `records` of each record of all runs, NONE if it was dropped."""
         return np.where(self._kept, np.cumsum(self._kept) - 1, NONE)
 
     def _memory(self, counts: Mask) -> dict[str, Ints]:
@@ -269,7 +271,7 @@ class TfprofInputs:
         """Node of each entry of the log, or NONE."""
         assert self._log is not None
         names = self._log.name.strings()
-        if names == self._graph_names:  # as tfprof's own logger writes it
+        if names == self._graph_names:  # as in logs that tfprof's own logger wrote
             return np.arange(len(names))
         rows = list(map(self._row.get, names))
         return np.array([NONE if row is None else row for row in rows], dtype=np.int64)
@@ -298,7 +300,7 @@ class TfprofInputs:
 
     @property
     def has_stack(self) -> Mask:
-        """Whether the log has a call stack of each node, possibly without frames."""
+        """Whether the log has a call stack for each node, possibly without frames."""
         found = np.zeros(len(self._row), dtype=bool)
         found[[node for node, _ in self.stack_entries()]] = True
         return found
@@ -322,6 +324,6 @@ class TfprofInputs:
 
 
 def joined(parts: Iterable[Ints]) -> Ints:
-    """Return the columns one after the other."""
+    """Concatenate columns; no columns make an empty one."""
     listed = [*parts]
     return np.concatenate(listed) if listed else np.zeros(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Make a Profile of tfprof's inputs, table by table."""
+"""Make a Profile from tfprof's inputs, table by table."""
 
 from collections.abc import Callable
 from math import prod
@@ -19,7 +19,7 @@ CHECKPOINTED = "_checkpoint_variables"
 """Type that tfprof gives to nodes that are variables of the checkpoint."""
 
 CPU = "cpu"
-"""Part of the name of a device whose memory tfprof does not follow."""
+"""Part of the names of devices whose memory tfprof does not track over time."""
 
 NO_RUNS = "no run metadata: time and memory are unknown"
 NO_LOG = (
@@ -28,7 +28,7 @@ NO_LOG = (
 )
 NO_STREAMS = (
     "a GPU was used, but the run metadata has no records of its streams: accelerator times are "
-    "missing (was CUPTI found?)"
+    "missing (check that TensorFlow finds CUPTI)"
 )
 
 
@@ -60,7 +60,7 @@ def make_profile(inputs: Source, what: str, checkpoint: Checkpoint | None = None
 
 
 def _allocator(inputs: Source) -> pd.DataFrame:
-    """Return the accelerators' memory moment by moment, from runs only: changes, then readings."""
+    """Return the accelerators' memory over time: changes, then readings; empty without runs."""
     if not isinstance(inputs, TfprofInputs):
         return no_allocator()
     runs, event = inputs.runs, inputs.event_of_record
@@ -77,8 +77,8 @@ def _allocator(inputs: Source) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     is_cpu = np.array([CPU in device for device in inputs.devices], dtype=bool)
     records = inputs.records
-    follows = np.append(records.is_run & ~is_cpu[records.device], False)  # the last, NONE: dropped
-    kept: pd.DataFrame = table[follows[table["event"].to_numpy()]]
+    is_tracked = np.append(records.is_run & ~is_cpu[records.device], False)  # the last is for NONE
+    kept: pd.DataFrame = table[is_tracked[table["event"].to_numpy()]]
     return kept.reset_index(drop=True)
 
 
@@ -179,7 +179,7 @@ def _inputs(inputs: Source) -> pd.DataFrame:
 
 
 def _frames(inputs: Source) -> pd.DataFrame:
-    """Return the frames of all stacks; a node's stack has the node's number."""
+    """Return the frames of all stacks; the number of a stack is that of its node."""
     columns = ["stack", "file", "line", "function", "source", "framework", "function_line"]
     traces, texts = inputs.traces, inputs.texts()
     node_of_entry = {entry: node for node, entry in inputs.stack_entries()}

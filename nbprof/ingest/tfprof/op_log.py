@@ -85,7 +85,7 @@ class OpLog:
 
     @property
     def type_entry(self) -> Ints:
-        """Entry of each type; types are sorted by entry and in file order."""
+        """Entry of each type; types are sorted by entry, then in file order."""
         return owners(self._types)
 
     @property
@@ -130,9 +130,10 @@ def read_traces(buffer: Buffer, code: Spans) -> Traces:
 
 
 def _distinct(buffer: Buffer, code: Spans) -> tuple[Spans, Ints]:
-    """Return the distinct stacks, and which of them each stack is; all, if few seem to repeat.
+    """Return the distinct stacks, and the index of each stack among them.
 
     Ops made by one line in a loop share their stack, and comparing bytes is cheaper than reading.
+    If few stacks in a sample repeat, all of them are returned.
     """
     stacks = span_texts(code, buffer.data)
     sample = stacks.take(np.arange(0, len(code), max(1, len(code) // SAMPLED))).raw()

@@ -70,6 +70,7 @@ from nbprof.protos.saved_profile import (
 )
 
 NODES = Inner(tag(PROFILE_NODES), first=tag(KEY, VARINT), second=(tag(VALUE),))
+"""What the map entries of nodes look like."""
 
 
 def read_profile_proto(data: bytes, source: str = "profile") -> SavedProfile:
@@ -187,7 +188,7 @@ def _read_pairs(buffer: Buffer, pairs: Spans) -> Times:
         wrong = int(np.argmax(length != 2))
         raise buffer.damage(
             int(pairs.begin[wrong]),
-            f"a start and a duration were expected, not {length[wrong]} numbers",
+            f"a time has {length[wrong]} numbers instead of a start and a duration",
         )
     return Times(owners(pairs), values[0::2], values[1::2])
 

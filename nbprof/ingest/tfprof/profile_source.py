@@ -1,4 +1,4 @@
-"""The source of a Profile with tfprof's numbers, wherever it was read from."""
+"""The interface of all sources of tfprof's numbers, whatever they were read from."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,7 +23,7 @@ class Records:
     device: Ints
     """Index into the devices."""
     start: Ints
-    """Start in µs; 0 where the record has none and counts for nothing."""
+    """Start in µs; 0 if the record has none, so that it counts for nothing."""
     micros: Ints
     """Time in µs that counts for the node."""
     duration: Ints
@@ -71,7 +71,7 @@ class Source(Protocol):
 
     @property
     def types(self) -> list[tuple[str, ...]]:
-        """Further types of each node."""
+        """Types of each node besides its op type."""
 
     @property
     def float_ops(self) -> Ints:
@@ -83,7 +83,7 @@ class Source(Protocol):
 
     @property
     def steps(self) -> list[int]:
-        """The steps with runs."""
+        """Numbers of the steps with runs."""
 
     @property
     def misses_streams(self) -> bool:
@@ -108,7 +108,7 @@ class Source(Protocol):
         """Return the texts that the frames refer to by number."""
 
     def shapes(self) -> list[Dims]:
-        """Return the own shape of each node, empty if it has none."""
+        """Return the shape of each node itself, empty if it has none."""
 
     def data_formats(self) -> list[str]:
         """Return the attribute `data_format` of each node, empty if it has none."""

@@ -63,6 +63,7 @@ TENSOR_ALLOCATED = tag(2, VARINT)
 TENSOR_POINTER = tag(6, VARINT)
 
 ACCELERATOR_ALLOCATOR = b"GPU"
+"""Part of the names of the accelerator's allocators."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -91,15 +92,19 @@ class Memory:
     """Memory of each record in bytes, 0 where unknown."""
 
     total: Ints
-    """Sum over all allocators, like the next two."""
+    """Allocated, summed over all allocators."""
     peak: Ints
+    """Peak, summed over all allocators."""
     live: Ints
+    """Still allocated at the end, summed over all allocators."""
     in_use: Ints
     """Most bytes in use by one of the accelerator's allocators."""
     has_stats: Mask
-    """Whether there are memory stats, the source of the next two."""
+    """Whether the record has memory stats."""
     temp: Ints
+    """Temporary memory, from the memory stats."""
     persistent: Ints
+    """Persistent memory, from the memory stats."""
 
 
 @dataclass(frozen=True, eq=False)

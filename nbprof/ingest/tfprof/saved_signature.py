@@ -1,7 +1,7 @@
-"""Recognize a saved profile by its first bytes.
+"""Recognise a saved profile by its first bytes.
 
-An XSpace begins alike, with a message of a number and something with a length, there a name. So the
-first node is checked field by field: no name happens to consist of a node's fields.
+An XSpace begins the same way: with a message that holds a number and then a text, the name of a
+plane. So the first node is checked field by field: no such name parses as the fields of a node.
 """
 
 from nbprof.ingest.protobuf.varints import LONGEST, first_varint

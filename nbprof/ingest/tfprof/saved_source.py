@@ -15,7 +15,7 @@ from nbprof.protos.saved_profile import ExecMemory, Execs, SavedProfile, Traces
 
 
 class SavedInputs:
-    """The nodes of a saved profile, sorted by number; the first node of a name counts."""
+    """The nodes of a saved profile, sorted by key; the first node with a name wins."""
 
     def __init__(self, saved: SavedProfile) -> None:
         self._saved = saved
@@ -46,7 +46,7 @@ class SavedInputs:
 
     @property
     def steps(self) -> list[int]:
-        """The steps with runs."""
+        """Numbers of the steps with runs."""
         return [int(step) for step in self._saved.steps]
 
     @property
@@ -60,7 +60,7 @@ class SavedInputs:
 
     @cached_property
     def devices(self) -> list[str]:
-        """Distinct devices of all nodes and execs; the last one stands for no name."""
+        """Distinct devices of all nodes and execs; if there are execs, the last one has no name."""
         execs = self._saved.execs
         seen = dict.fromkeys(filter(None, self._own_devices))
         seen.update(dict.fromkeys(execs.times.device.strings()))
@@ -101,7 +101,7 @@ class SavedInputs:
 
     @property
     def has_stack(self) -> Mask:
-        """Whether each node has a call stack; a saved profile only knows it for all at once."""
+        """Whether each node has a call stack; a saved profile states it only for all together."""
         return np.full(len(self.names), self._saved.has_trace)
 
     @property
@@ -122,7 +122,7 @@ class SavedInputs:
         return self._saved.id_to_string.lookup()
 
     def shapes(self) -> list[Dims]:
-        """Return the own shape of each node, empty if it has none."""
+        """Return the shape of each node itself, empty if it has none."""
         found: list[Dims] = [()] * len(self._place)
         owner, dims = self._saved.shape_owner, self._saved.shape
         places, starts = np.unique(owner, return_index=True)
@@ -140,7 +140,7 @@ class SavedInputs:
         return [formats.get(place, b"").decode(errors="replace") for place in self._place.tolist()]
 
     def edges(self) -> Edges:
-        """Return the inputs of all nodes; the last input saved for a position counts."""
+        """Return the inputs of all nodes; the last input saved for a position wins."""
         inputs = self._saved.inputs
         owners = self._row[inputs.owner].tolist()
         places = zip(owners, inputs.key.tolist(), strict=True)
@@ -184,7 +184,7 @@ class SavedInputs:
 
 @dataclass(frozen=True, eq=False)
 class _ExecRows:
-    """Execs on devices, one row per time, or one row if there are none."""
+    """Execs on devices: one row per time, or one row if there are no times."""
 
     owner: Ints
     """Row of the exec."""
@@ -199,7 +199,7 @@ class _ExecRows:
     accelerator: Mask
 
     def join(self, other: "_ExecRows") -> "_ExecRows":
-        """Return these rows, then the other ones."""
+        """Return these rows followed by the other ones."""
         names = [field.name for field in fields(self)]
         return _ExecRows(*(np.append(getattr(self, name), getattr(other, name)) for name in names))
 
@@ -207,8 +207,8 @@ class _ExecRows:
 def _read_records(execs: Execs, row_of_place: Ints, number: Mapping[str, int]) -> Records:
     """Return a record for each time on a device, and for each device that has no times.
 
-    `row_of_place` is the node of each node in the file, `number` the number of each device; the
-    last device stands for an exec that names none.
+    `row_of_place` has the node at each position in the file, `number` the number of each device.
+    The last device is for execs that name none.
     """
     timed = _timed_rows(execs, number)
     rows = timed.join(_idle_rows(execs, timed, number))
@@ -245,7 +245,7 @@ def _timed_rows(execs: Execs, number: Mapping[str, int]) -> _ExecRows:
 
 
 def _idle_rows(execs: Execs, timed: _ExecRows, number: Mapping[str, int]) -> _ExecRows:
-    """Return the devices on which an exec was seen without times; a nameless one if on none."""
+    """Return a row for each device without times; one without a name for an exec without any."""
     seen = execs.devices.owner
     seen_on = _device_numbers(execs.devices.text.strings(), number)
     width = len(number)
@@ -269,7 +269,7 @@ def _device_numbers(devices: list[str], number: Mapping[str, int]) -> Ints:
 
 
 def _counts(execs: Execs, node: Ints) -> Mask:
-    """Return which execs count: those of known nodes, the last of each step."""
+    """Return which execs count: the last one for each known node and step."""
     pairs = zip(execs.owner.tolist(), execs.step.tolist(), strict=True)
     last = {pair: place for place, pair in enumerate(pairs)}
     counts = np.zeros(len(execs), dtype=bool)
@@ -279,7 +279,7 @@ def _counts(execs: Execs, node: Ints) -> Mask:
 
 
 def _memory_of_rows(memory: ExecMemory, rows: _ExecRows, count: int) -> dict[str, Ints]:
-    """Return the memory of each row; what no run claims goes to the first row of its exec."""
+    """Return the memory of each row in bytes; what no run claims goes to its exec's first row."""
     first = np.zeros(count, dtype=np.int64)
     first[rows.owner[::-1]] = np.arange(len(rows.owner))[::-1]
     runs = np.flatnonzero(rows.is_run)
@@ -300,5 +300,5 @@ def _memory_of_rows(memory: ExecMemory, rows: _ExecRows, count: int) -> dict[str
 
 
 def _numbered(owner: Ints) -> list[tuple[int, int]]:
-    """Return each owner with how many rows of it came directly before."""
+    """Pair each owner with the number of its preceding rows."""
     return list(zip(owner.tolist(), count_up(owner).tolist(), strict=True))

@@ -20,7 +20,7 @@ from nbprof.ingest.tfprof.text_schema import Field, enums, messages
 from nbprof.protos.varint_writer import write_varint
 
 DEEPEST = 100
-"""Deepest nesting of messages, the limit of protobuf itself."""
+"""Maximum nesting depth of messages, the same as protobuf's own."""
 
 # Possessive quantifiers throughout, so that a mismatch never backtracks.
 BLANK = rb"(?:\s++|\#[^\n]*+)*+"
@@ -49,7 +49,7 @@ LETTERS = dict(zip(b"abfnrtv\\'\"?", b"\a\b\f\n\r\t\v\\'\"?", strict=True))
 START = re.compile(BETWEEN + rb"[A-Za-z_]\w*+" + BLANK + rb"[:{<]")
 CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 ENOUGH = 1 << 16
-"""Bytes searched for control characters, which only binary messages have."""
+"""Number of bytes searched for control characters, which only binary messages have."""
 
 
 def looks_like_text(data: bytes) -> bool:
@@ -64,7 +64,7 @@ def to_binary(text: bytes, message: str, source: str = "file") -> bytes:
 
 @dataclass
 class _Open:
-    """A message that has begun and not ended."""
+    """A message that has begun but not ended."""
 
     kind: str
     number: int
@@ -89,7 +89,7 @@ class _Translation:
             elif not self.statement(self.opened[-1]):
                 break
         if len(self.opened) > 1 or self.opened[-1].list_of:
-            raise self.damage("the end of a message was expected before the end of the text")
+            raise self.damage("the text ends inside a message")
         return bytes(self.opened[0].content)
 
     def statement(self, message: _Open) -> bool:
@@ -108,12 +108,12 @@ class _Translation:
         if found is None:
             self.position = match.start("name")
             name = match["name"].decode()
-            raise self.damage(f"a field of {message.kind} was expected, not {_short(name)}")
+            raise self.damage(f"{message.kind} has no field {_short(name)}")
         if match["open"]:
             self.open(found, match["open"])
         elif not match["colon"] and not (match["list"] and found.kind in messages()):
             self.position = start
-            raise self.damage("a colon was expected between a field and its value")
+            raise self.damage("the colon between a field and its value is missing")
         elif match["list"]:
             message.list_of = found
         else:
@@ -136,13 +136,13 @@ class _Translation:
         if found.kind not in messages():
             raise self.damage(f"a value of the type {found.kind} was expected, not a message")
         if len(self.opened) > DEEPEST:
-            raise self.damage(f"messages at most {DEEPEST} deep in each other were expected")
+            raise self.damage(f"messages are nested more than {DEEPEST} deep")
         self.opened.append(_Open(found.kind, found.number, bracket))
 
     def close(self, bracket: bytes) -> None:
         ended = self.opened[-1]
         if ended.bracket + bracket not in (b"{}", b"<>"):
-            raise self.damage(f"no {bracket.decode()} was expected")
+            raise self.damage(f"{bracket.decode()} closes nothing")
         self.opened.pop()
         _write_bytes(self.opened[-1].content, ended.number, ended.content)
 
@@ -201,7 +201,7 @@ def _write_bytes(content: bytearray, number: int, payload: bytes | bytearray) ->
 
 
 def _write_string(content: bytearray, number: int, payload: bytes) -> None:
-    payload.decode()  # protobuf refuses what is not UTF-8, too
+    payload.decode()  # like protobuf, refuse what is not UTF-8
     _write_bytes(content, number, payload)
 
 

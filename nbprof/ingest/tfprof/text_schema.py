@@ -1,8 +1,8 @@
 """Fields of the messages that tfprof reads from text: GraphDef, RunMetadata, OpLogProto.
 
-The tables are for people and for `messages()`: after each message come its fields, each with name,
-number and type; `{key value}` is a map. Whether a field is repeated does not matter here. A test
-compares the tables with TensorFlow's own.
+The tables are written for people and parsed by `messages()`: each message is followed by its
+fields, each with name, number and type; `{key value}` is a map. Whether a field is repeated does
+not matter here. A test compares the tables with TensorFlow's own.
 """
 
 from functools import cache
@@ -114,7 +114,7 @@ FullTypeId: TFT_UNSET 0, TFT_VAR 1, TFT_ANY 2, TFT_PRODUCT 3, TFT_NAMED 4, TFT_F
 """
 
 REFERENCE = 100
-"""Added to the number of a DataType for the type of a reference to it."""
+"""Offset from the number of a DataType to that of its reference type."""
 
 
 class Field(NamedTuple):
