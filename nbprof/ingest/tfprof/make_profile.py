@@ -60,7 +60,10 @@ def make_profile(inputs: Source, what: str, checkpoint: Checkpoint | None = None
 
 
 def _allocator(inputs: Source) -> pd.DataFrame:
-    """Return the accelerators' memory over time: changes, then readings; empty without runs."""
+    """Return the accelerators' memory over time: changes, then readings.
+
+    A saved profile has none.
+    """
     if not isinstance(inputs, TfprofInputs):
         return no_allocator()
     runs, event = inputs.runs, inputs.event_of_record

@@ -300,5 +300,5 @@ def _memory_of_rows(memory: ExecMemory, rows: _ExecRows, count: int) -> dict[str
 
 
 def _numbered(owner: Ints) -> list[tuple[int, int]]:
-    """Pair each owner with the number of its preceding rows."""
+    """Pair each row's owner with the number of rows of that owner directly before it."""
     return list(zip(owner.tolist(), count_up(owner).tolist(), strict=True))

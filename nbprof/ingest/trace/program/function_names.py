@@ -65,7 +65,7 @@ def distinguish(nodes: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _labels(functions: set[str]) -> dict[str, str]:
-    """Label each function with its Python name, or its full one if others share the Python name."""
+    """Label each function with its Python name, plus its number if others have the same name."""
     names = Counter(short_name(function) for function in functions)
     return {
         function: short_name(function)

@@ -102,7 +102,7 @@ def resolve(functions: "Functions", function: str, executed: str) -> Resolved:
 def _callee(body: "FunctionBody", executed: str) -> tuple[str, str] | None:
     """Return the function that a name leads into and the rest of the name, or None.
 
-    A name that is part of the lowered loop or branch itself leads nowhere, so None.
+    Also None for a name that is part of the lowered loop or branch itself.
     """
     caller = None if body.defines(executed) else body.calling_node(executed)
     if caller is None:

@@ -71,7 +71,7 @@ def float_ops(op_type: str, run: Run) -> float:
 
 
 def _broadcast_size(run: Run) -> int:
-    """Count the output's elements, by the inputs if the output reused a buffer of theirs."""
+    """Count the output's elements; an output that reuses an input's buffer has no shape."""
     if run.output is not None:
         return run.out_size
     return prod(broadcast(run.dims(0), run.dims(1)))

@@ -64,7 +64,7 @@ class OutputShapes:
         return infer_shape(op_type, inputs, self._main[node].attributes)
 
     def _of_gradient(self, node: int, inputs: Shapes, place: int) -> Dims | None:
-        """Return the shape of the convolution's input at this place, None if ambiguous."""
+        """Return the shape of the convolution's input at this place, None unless it is clear."""
         function = self._nodes[node].function
         sizes = [*self._main[node].inputs, "", ""][place]
         feeding = _feeding(self._functions.node(function, sizes))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.work.steps import Steps
 
 # Work belongs to a group: a function, as a row of `strings`, or one of these.
-NOWHERE = 0
-"""The group of eager ops."""
+NO_FUNCTION = 0
+"""The group of eager ops, which belong to no function."""
 PIPELINE = -1
 """The group of input pipelines."""
 UNKNOWN = -2

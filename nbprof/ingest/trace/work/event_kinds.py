@@ -46,7 +46,7 @@ class Kind(IntEnum):
     """An input pipeline running a function of the user's."""
     ITERATOR = 17
     """A stage of an input pipeline producing an element, including the stages below it."""
-    HANDING = 18
+    HANDOVER = 18
     """Python handing something other than an op to TensorFlow."""
     CELL = 19
     """The mark on the cell's thread."""
@@ -99,7 +99,7 @@ MEMORY_STATS = {
 """The stats to read of allocations and releases, only a few because such events are many."""
 
 PREFIXES = {
-    Kind.HANDING: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),
+    Kind.HANDOVER: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),
     Kind.COMPILING: (b"lower_sharding_computation", b"backend_compile", b"PjRtCpuClient::Compile"),
     Kind.AWAITING: (b"CommonPjRtBuffer::Await", b"PjRtBuffer::Await", b"BlockUntilReady"),
 }

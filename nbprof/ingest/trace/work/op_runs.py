@@ -188,9 +188,9 @@ def _identify(
     name, group = host.space.name[host.row[event]], group.copy()
     eager, executable = (np.searchsorted(event, rows) for rows in (marks.eager, marks.executable))
     name[eager] = host.text("eager_op")[marks.dispatch]
-    group[eager] = callers.NOWHERE
+    group[eager] = callers.NO_FUNCTION
     name[executable] = host.space.name[host.row[marks.launcher]]
-    group[executable[host.kind[marks.launcher] == Kind.COMPILED]] = callers.NOWHERE
+    group[executable[host.kind[marks.launcher] == Kind.COMPILED]] = callers.NO_FUNCTION
     kind = host.kind[event]
     thunk = np.flatnonzero(kind == Kind.THUNK)
     name[thunk] = host.text("hlo_op")[event[thunk]]
