@@ -103,16 +103,16 @@ def _nodes(profiles: list[Profile], layer: Numbers) -> tuple[pd.DataFrame, Numbe
     ]
     _, number = _numbered(keys)
     row = np.concatenate([own[:-1] for own in number])
-    whole = _concatenated(profiles, "nodes")
-    whole["layer"] = np.concatenate(
+    every_node = _concatenated(profiles, "nodes")
+    every_node["layer"] = np.concatenate(
         [
             own[profile.nodes["layer"].to_numpy()]
             for own, profile in zip(layer, profiles, strict=True)
         ]
     ).astype(np.int32)
     _, first = np.unique(row, return_index=True)
-    nodes = whole.iloc[first].reset_index(drop=True)
-    devices = pd.DataFrame({"row": row, "device": whole["device"]}).drop_duplicates()
+    nodes = every_node.iloc[first].reset_index(drop=True)
+    devices = pd.DataFrame({"row": row, "device": every_node["device"]}).drop_duplicates()
     several = devices[devices.duplicated("row", keep=False)]
     names = nodes["device"].tolist()
     for merged, texts in several.groupby("row")["device"]:
@@ -124,8 +124,8 @@ def _nodes(profiles: list[Profile], layer: Numbers) -> tuple[pd.DataFrame, Numbe
 def _layers(profiles: list[Profile]) -> tuple[pd.DataFrame, Numbers]:
     paths = [_paths(profile.layers) for profile in profiles]
     distinct, number = _numbered(paths)
-    place = {path: row for row, path in enumerate(distinct)}
-    rows = [(*path[-1], place.get(path[:-1], -1)) for path in distinct]
+    row_of_path = {path: row for row, path in enumerate(distinct)}
+    rows = [(*path[-1], row_of_path.get(path[:-1], -1)) for path in distinct]
     return pd.DataFrame(rows, columns=["name", "kind", "parent"]), number
 
 
@@ -167,8 +167,8 @@ def _inputs(profiles: list[Profile], node: Numbers) -> pd.DataFrame:
         )
         for own, profile in zip(node, profiles, strict=True)
     ]
-    whole = pd.concat(tables, ignore_index=True).drop_duplicates()
-    return whole.sort_values(["node", "position", "source", "shape"], ignore_index=True)
+    inputs = pd.concat(tables, ignore_index=True).drop_duplicates()
+    return inputs.sort_values(["node", "position", "source", "shape"], ignore_index=True)
 
 
 def _allocations(profiles: list[Profile], node: Numbers, shift_ns: list[int]) -> pd.DataFrame:

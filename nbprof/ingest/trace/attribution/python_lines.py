@@ -64,8 +64,10 @@ def find_sources(
     module_stacks = list(dict.fromkeys(filter(None, program.module_stacks)))
     if module_stacks:
         first = len(numbers.stacks)
-        place = {stack: first + row for row, stack in enumerate(module_stacks)}
-        of_node = np.array([place.get(stack, NONE) for stack in program.module_stacks], np.intp)
+        module_number = {stack: first + row for row, stack in enumerate(module_stacks)}
+        of_node = np.array(
+            [module_number.get(stack, NONE) for stack in program.module_stacks], np.intp
+        )
         of_run = np.where(of_run == NONE, of_node[runs.node], of_run)
     return Sources(of_run, numbers.stacks, module_stacks)
 

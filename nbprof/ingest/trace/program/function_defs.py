@@ -1,4 +1,4 @@
-"""What FunctionDefs say about their nodes: types, inputs, calls, attributes, devices."""
+"""Read the nodes of FunctionDefs: their types, inputs, calls, attributes and devices."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -67,11 +67,11 @@ def find_shapes(sources: ShapeSources) -> RunShapes:
     allocated = _allocated_shapes(sources)
     output_lists, outputs = _merge(sources, allocated, log.output_shape, _parse_one)
     lists = list(dict.fromkeys((*input_lists, *output_lists)))
-    place = {shapes: number for number, shapes in enumerate(lists)}
+    row_of_list = {shapes: number for number, shapes in enumerate(lists)}
     return RunShapes(
         distinct=lists,
-        inputs=np.array([place[shapes] for shapes in input_lists], dtype=np.intp)[inputs],
-        outputs=np.array([place[shapes] for shapes in output_lists], dtype=np.intp)[outputs],
+        inputs=np.array([row_of_list[shapes] for shapes in input_lists], dtype=np.intp)[inputs],
+        outputs=np.array([row_of_list[shapes] for shapes in output_lists], dtype=np.intp)[outputs],
     )
 
 

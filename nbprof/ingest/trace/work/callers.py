@@ -50,34 +50,34 @@ def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows
     """Find who each event's executor worked for; `sessions` is what `session_groups` returns."""
     ids = _Ids(host, steps, sessions)
     executor = host.inside_of(Kind.PROCESS, event=event)
-    place = _places(host, ids, event, executor)
+    run = _runs_of(host, ids, event, executor)
     # Work without such an id runs where it is requested: constants are folded when a function or
     # session is first prepared, and the op that starts a dataset runs the dataset's graph.
-    group = ids.group[place]
-    lost = np.flatnonzero(place == NONE)
+    group = ids.group[run]
+    lost = np.flatnonzero(run == NONE)
     if len(lost):
         around = np.where(executor != NONE, executor, event)[lost]
         inline = _around(host, sessions, around, Kind.EAGER, Kind.SESSION_RUN, Kind.CAPTURED)
         # An executor still at work at the end of the trace is missing from it, but its ops are not.
         cut = (executor[lost] == NONE) & (host.number("step_id")[event[lost]] == NONE)
         cut &= inline == UNKNOWN
-        place[lost] = np.where(cut, ids.last_before(host.start[event[lost]]), NONE)
-        group[lost] = np.where(place[lost] != NONE, ids.group[place[lost]], inline)
-    captured = np.flatnonzero((group == PIPELINE) & (place != NONE))
+        run[lost] = np.where(cut, ids.last_before(host.start[event[lost]]), NONE)
+        group[lost] = np.where(run[lost] != NONE, ids.group[run[lost]], inline)
+    captured = np.flatnonzero((group == PIPELINE) & (run != NONE))
     names = host.space.name[host.row[event[captured]]].astype(np.int64)
-    group[captured] = CAPTURED - STRIDE * _same_nodes(place[captured], names)
-    return Callers(group, np.where(place != NONE, ids.step[place], NONE))
+    group[captured] = CAPTURED - STRIDE * _same_nodes(run[captured], names)
+    return Callers(group, np.where(run != NONE, ids.step[run], NONE))
 
 
-def _places(host: "HostEvents", ids: "_Ids", event: Rows, executor: Rows) -> Rows:
-    """Return the run that each event's executor works for, or that its own id names, or NONE."""
+def _runs_of(host: "HostEvents", ids: "_Ids", event: Rows, executor: Rows) -> Rows:
+    """Return the run, as a row of `ids`, that each event's executor or own id names, or NONE."""
     executors = np.flatnonzero(host.of(Kind.PROCESS))
     of_executor = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is for NONE
     of_executor[executors] = ids.find(ids.of_event[executors], host.start[executors])
-    place: Rows = of_executor[executor]
+    run: Rows = of_executor[executor]
     alone = np.flatnonzero(executor == NONE)
-    place[alone] = ids.find(host.number("step_id")[event[alone]], host.start[event[alone]])
-    return place
+    run[alone] = ids.find(host.number("step_id")[event[alone]], host.start[event[alone]])
+    return run
 
 
 def _same_nodes(run: Rows, name: Ints) -> Rows:

@@ -89,14 +89,14 @@ STATS = (
     *(b"hlo_module", b"tf_op", b"correlation_id", b"group_id"),
     *(b"device_offset_ps", b"device_duration_ps"),
 )
-"""The stats to read of all events except allocations and releases."""
+"""Stats to read from all events except allocations and releases."""
 MEMORY_STATS = {
     **dict.fromkeys((b"addr", b"allocator_name"), (Kind.ALLOCATION, Kind.DEALLOCATION)),
     **dict.fromkeys(
         (b"requested_bytes", b"region_type", b"data_type", b"shape"), (Kind.ALLOCATION,)
     ),
 }
-"""The stats to read of allocations and releases, only a few because such events are many."""
+"""Stats to read from allocations or releases, each with the kinds of events that have it."""
 
 PREFIXES = {
     Kind.HANDOVER: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),

@@ -89,12 +89,12 @@ def _nodes(
     stats = [metadata.get(kind[:3], {}) for kind in kinds]
     spelled = [_spell(*kind[1:], known) for kind, known in zip(kinds, stats, strict=True)]
     nodes = list(runs.nodes)
-    place = {node: row for row, node in enumerate(nodes)}
+    row_of_node = {node: row for row, node in enumerate(nodes)}
     for node in spelled:
-        if node not in place:
-            place[node] = len(nodes)
+        if node not in row_of_node:
+            row_of_node[node] = len(nodes)
             nodes.append(node)
-    number = np.array([place[node] for node in spelled], dtype=np.intp)
+    number = np.array([row_of_node[node] for node in spelled], dtype=np.intp)
     flops = np.array([_float_ops(known) for known in stats], dtype=float)
     return nodes, number[which], flops[which]
 
