@@ -26,9 +26,9 @@ def parse_text(report: str) -> "View":
     Pass the whole report or its table alone; other text around it does no harm. Numbers are as
     exact as they were printed: `1.25ms` is 1250 µs.
     """
-    from nbprof.views.printed import report as printed_report
+    from nbprof.views.printed import parse_report
 
-    return printed_report.parse_text(report)
+    return parse_report.parse_text(report)
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

@@ -12,9 +12,9 @@ from nbprof.protos.texts import to_utf8
 from nbprof.views import tree
 from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import Members, add_up, measure, members_by, weighted
-from nbprof.views.nesting import Nesting, visiting_order
 from nbprof.views.row_labels import Labels
 from nbprof.views.tree_filter import Rules
+from nbprof.views.tree_nesting import Nesting, visiting_order
 from nbprof.views.view import Lines
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from nbprof.arrays import Rows
 from nbprof.views import tree
 from nbprof.views.accounting import weights
 from nbprof.views.measure import measure, nodes_as_members
-from nbprof.views.nesting import Nesting
 from nbprof.views.row_labels import Labels
 from nbprof.views.tree_filter import Rules
+from nbprof.views.tree_nesting import Nesting
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile

@@ -9,8 +9,8 @@ from nbprof.arrays import NONE, Ints, Mask, Rows
 from nbprof.views import tree
 from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import add_up, measure, members_by, weighted
-from nbprof.views.nesting import Nesting, visiting_order
 from nbprof.views.row_labels import Labels
+from nbprof.views.tree_nesting import Nesting, visiting_order
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,8 @@ import pandas as pd
 from nbprof.views import tree
 from nbprof.views.accounting import matches, weights
 from nbprof.views.measure import add_up, measure, nodes_as_members
-from nbprof.views.nesting import Nesting
 from nbprof.views.row_labels import Labels
+from nbprof.views.tree_nesting import Nesting
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile

@@ -12,7 +12,7 @@ from nbprof.views.measure import known
 
 if TYPE_CHECKING:
     from nbprof.views.measure import Metrics
-    from nbprof.views.nesting import Nesting
+    from nbprof.views.tree_nesting import Nesting
 
 Names = npt.NDArray[np.object_]
 

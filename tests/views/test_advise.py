@@ -10,7 +10,7 @@ from support.by_hand import node
 
 import nbprof
 from nbprof.display.advice import html_report, report
-from nbprof.views.advise.advice import SEVERITIES
+from nbprof.views.advise.check_result import SEVERITIES
 
 CPU, GPU = "/device:CPU:0", "/device:GPU:0"
 COLUMNS = ["check", "severity", "message", "rows"]

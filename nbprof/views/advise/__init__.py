@@ -13,7 +13,7 @@ from nbprof.views.advise import (
     step_gaps,
     tensorflow_calls,
 )
-from nbprof.views.advise.advice import SEVERITIES, Advice
+from nbprof.views.advise.check_result import SEVERITIES, Advice
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile

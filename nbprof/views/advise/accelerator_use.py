@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from nbprof.units import format_micros
-from nbprof.views.advise.advice import Advice
+from nbprof.views.advise.check_result import Advice
 from nbprof.views.measure import measure, nodes_as_members
 
 if TYPE_CHECKING:

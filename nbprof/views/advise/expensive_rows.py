@@ -8,7 +8,7 @@ from nbprof.errors import NbprofError
 from nbprof.options import ViewOptions
 from nbprof.units import format_micros
 from nbprof.views import code, op, scope
-from nbprof.views.advise.advice import Advice
+from nbprof.views.advise.check_result import Advice
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from nbprof.op_types import replaced_type
 from nbprof.units import format_micros
-from nbprof.views.advise.advice import Advice, first_rows
+from nbprof.views.advise.check_result import Advice, first_rows
 from nbprof.views.measure import measure, nodes_as_members
 
 if TYPE_CHECKING:

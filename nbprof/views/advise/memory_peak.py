@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from nbprof.units import format_bytes
-from nbprof.views.advise.advice import Advice
+from nbprof.views.advise.check_result import Advice
 from nbprof.views.live_memory import live_at_peak, peaks
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.units import format_micros
-from nbprof.views.advise.advice import Advice, first_rows, percent_of_wall
+from nbprof.views.advise.check_result import Advice, first_rows, percent_of_wall
 
 if TYPE_CHECKING:
     import pandas as pd

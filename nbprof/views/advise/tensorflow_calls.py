@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from nbprof.units import format_micros
-from nbprof.views.advise.advice import Advice, percent_of_wall
+from nbprof.views.advise.check_result import Advice, percent_of_wall
 
 if TYPE_CHECKING:
     import numpy as np
