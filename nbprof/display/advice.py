@@ -10,11 +10,11 @@ Frame = Any
 """What `profile.advise()` returns; this room does not import pandas."""
 
 NOTHING = "no advice: nothing stands out in this profile"
-"""What is shown if there is no advice."""
+"""Shown if there is no advice."""
 WIDTH = 100
-"""Letters in a line of text."""
+"""Longest line of text, in characters."""
 INDENT = "    "
-"""What lines below a heading begin with."""
+"""Indentation of the lines below a heading."""
 
 
 def report(advice: Frame) -> str:

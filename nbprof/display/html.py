@@ -22,7 +22,7 @@ MAX_ROWS = 100
 MAX_SHAPES = 8
 """The most input shapes in one cell."""
 LEAST_PERCENT = 0.05
-"""Draw no bar for a smaller share."""
+"""Smallest share that gets a bar."""
 
 STYLE = """<style>
 .nbprof{font-size:90%}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"/-?\d{6,}$")
 """The number that TensorFlow appends to the names of its threads."""
 PLACE = re.compile(r"^.*/(?:device:|host:|task:\d+/(?=\w))|^/")
-"""The part of a device's name that says which job and task it is in."""
+"""The part of a device's name that identifies its job and task."""
 CELL = "the cell's thread"
 """The name of the lane that ran the cell itself."""
 
@@ -40,7 +40,7 @@ def order(profile: "Profile", busy: "npt.NDArray[np.float64]", most: int) -> lis
 
 
 def names(profile: "Profile", threads: list[int]) -> list[str]:
-    """Return the shortest names that tell lanes apart: by thread, device and host."""
+    """Name lanes by thread, with the device and the host only where they differ."""
     table, own, devices = profile.threads, _is_cell(profile), _devices(profile)
     shown = [
         CELL if own[row] else PLACE.sub("", NUMBER.sub("", table["name"].iloc[row]))
@@ -76,7 +76,7 @@ def _devices(profile: "Profile") -> list[str]:
 
 
 def _is_cell(profile: "Profile") -> list[bool]:
-    """Return whether each thread ran the cell; tfprof's inputs do not say."""
+    """Return whether each thread ran the cell; for tfprof's inputs that is unknown."""
     table = profile.threads
     own: list[bool] = table["is_cell"].tolist() if "is_cell" in table else [False] * len(table)
     return own

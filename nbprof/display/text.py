@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 Row = dict[Any, Any]
 
 MAX_ROWS = 500
-"""The most rows that go into a notebook or a terminal."""
+"""Most rows shown in a notebook or a terminal."""
 NAME_WIDTH = 25
-"""Bytes to which the op view pads a name."""
+"""Width in bytes to which the op view pads a name."""
 CELL_WIDTH = 30
-"""Letters to which the op view pads a number with its shares."""
+"""Width in characters to which the op view pads a number with its shares."""
 COUNTS_WIDTH = 10
-"""Letters to which the op view pads a pair of counts."""
+"""Width in characters to which the op view pads a pair of counts."""
 ACCOUNTED = "accounted"
 """The key under which `tree_records` adds whether a row counts for itself."""
 
 
 def excerpt(view: "View") -> str:
-    """Write the report for a display; a very long one is cut and says so."""
+    """Write the report for a display, cutting one that is very long and noting the cut."""
     hidden = len(view.frame) - MAX_ROWS
     if hidden <= 0:
         return report(view)
@@ -54,7 +54,7 @@ def report(view: "View") -> str:
 
 
 def is_empty_op(view: "View") -> bool:
-    """Return whether this is tfprof's op view of no nodes: the root alone, without a legend."""
+    """Return whether this is tfprof's op view without nodes: the root alone, with no legend."""
     return view.exact and not view.is_tree and list(view.frame["name"]) == [ROOT]
 
 
@@ -72,7 +72,7 @@ def _op_rows(view: "View") -> Iterator[str]:
     cells = [column for column in view.columns if column.metrics or column.shows == "words"]
     shapes = [column.name for column in view.columns if column.shows == "shapes"]
     for row in view.frame.to_dict("records"):
-        # C pads by bytes, so names with wider letters get less.
+        # tfprof pads by bytes, so names that are not ASCII get less.
         name = row["name"] + " " * (NAME_WIDTH - len(to_utf8(row["name"])))
         yield name + ", ".join(_op_cell(column, row) for column in cells)
         for column_name in shapes if row["name"] != ROOT else ():
@@ -108,7 +108,7 @@ def plain_count(count: float) -> str:
 
 
 def tree_records(view: "View", count: int | None = None) -> Iterator[Row]:
-    """Yield the rows of a tree, each with whether it counts for itself."""
+    """Yield the first `count` rows of a view, or all, each with whether it counts for itself."""
     frame = view.frame if count is None else view.frame.head(count)
     accounted = [True] * len(frame) if view.accounted is None else view.accounted.tolist()
     for row, counts in zip(frame.to_dict("records"), accounted, strict=False):
@@ -125,7 +125,7 @@ def _tree_rows(view: "View") -> Iterator[str]:
 
 
 def _tree_writer(view: "View", column: "Column") -> "Callable[[Row], list[str]] | None":
-    """Return the function that writes a column's cells: usually one, none if there is no text."""
+    """Return the function that writes a column's cells, None for a column printed below rows."""
     name, label = column.name, column.label
     of_lines = VIEWS[view.name].rows_are_lines
     if of_lines and view.exact and column.not_for_lines:

@@ -1,4 +1,4 @@
-"""The base of the live widgets: what they receive, what they send, how they look without one."""
+"""The base of the live widgets: the data they exchange, and how they look without a front end."""
 
 import sys
 from typing import Any

@@ -23,7 +23,7 @@ class Format:
     write: "Callable[[Any, BinaryIO], None]"
     """Writes the Profile or, where `view` names one, that view of it."""
     view: tuple[str, ViewOptions] | None = None
-    """Name and options of the view to write; None: the Profile itself."""
+    """Name and options of the view to write, None for the Profile itself."""
 
 
 FORMATS = {

@@ -56,7 +56,7 @@ def fields(view: "View") -> Iterator[Field]:
 
 
 def _kind(column: Column | None, values: "pd.Series[Any]") -> Kind:
-    """Return the kind of a column; a declared text is one even if there are no rows."""
+    """Return the kind of a column; one declared as text is text even without rows."""
     if column is not None and not column.metrics:
         return "shapes" if column.shows == "shapes" else "text"
     if values.dtype.kind not in "iuf":
@@ -86,11 +86,11 @@ def _shapes_entry(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    """Replace what files cannot hold: NaN by None, half a character by U+FFFD."""
+    """Replace what files cannot hold: NaN by None, lone surrogates by U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {name: _clean(one) for name, one in value.items()}
-    return [_clean(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _clean(item) for name, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list | tuple) else value

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 Numbers = npt.NDArray[Any]
 
 PAYS = 0.5
-"""Share of its size to which a sample of a member must shrink for the member to be deflated."""
+"""Deflate a member if a sample of it shrinks to less than this share of its size."""
 SAMPLE = 1 << 16
 """Size of that sample in bytes."""
 LEVEL = 1
-"""zlib's compression level; higher ones take several times as long for a few percent."""
+"""zlib's compression level; higher ones take several times as long to save a few percent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def write_profile(profile: Profile, file: BinaryIO) -> None:
 
 
 def _may_be_read(size: int, text: int, tables: dict[str, Any]) -> bool:
-    """Return whether a reader would accept that a file of this size unpacks to that much."""
+    """Return whether a reader lets a file of `size` bytes unpack to this text and these tables."""
     unpacked = sum(
         table["rows"] * file_format.item_bytes(column["dtype"])
         for table in tables.values()
@@ -168,7 +168,7 @@ def _write_zip(file: BinaryIO, manifest: bytes, members: list[Member], deflate: 
 
 
 def _write_member(archive: zipfile.ZipFile, name: str, content: bytes, deflate: bool) -> None:
-    info = zipfile.ZipInfo(name)  # without a date, so that a profile always gives the same bytes
+    info = zipfile.ZipInfo(name)  # without a date, so that a profile always becomes the same bytes
     info.external_attr = 0o644 << 16
     method = zipfile.ZIP_DEFLATED if deflate and _pays(content) else zipfile.ZIP_STORED
     archive.writestr(info, content, method, LEVEL)

@@ -1,4 +1,4 @@
-"""Write protobuf messages: one at a time, or a whole column of one kind.
+"""Write protobuf messages: one at a time, or a whole column of the same kind.
 
 A `MessageField` is one field of many messages: the row of each message that has it, and its bytes.
 `assemble` joins the fields of each message into a column of texts, which can in turn be a field
@@ -14,8 +14,10 @@ from nbprof.arrays import Ints, Letters, Mask, Words, gather
 from nbprof.protos.texts import Texts
 from nbprof.protos.varint_writer import write_varint, write_varints
 
-VARINT, LENGTH = 0, 2
-"""Wire types of numbers, and of texts and messages."""
+VARINT = 0
+"""Wire type of numbers."""
+LENGTH = 2
+"""Wire type of texts and messages."""
 
 
 # One message

@@ -29,16 +29,16 @@ def write_json(view: "View", file: BinaryIO) -> None:
         }
         for field in described
     ]
-    head = _spell({**about(view), "schema": {"fields": schema}, "data": []})
+    head = _to_json({**about(view), "schema": {"fields": schema}, "data": []})
     file.write(head.removesuffix("]}").encode())
     columns = [values(field, view.frame[field.name]) for field in described]
     names = [field.name for field in described]
     separator = "\n"
     for row in zip(*columns, strict=True):
-        file.write(f"{separator}{_spell(dict(zip(names, row, strict=True)))}".encode())
+        file.write(f"{separator}{_to_json(dict(zip(names, row, strict=True)))}".encode())
         separator = ",\n"
     file.write(b"\n]}\n")
 
 
-def _spell(value: object) -> str:
+def _to_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

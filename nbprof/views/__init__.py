@@ -28,8 +28,9 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
         raise NbprofError(f"there is no view {name!r}; views are {view_names()}.")
     check_output(name, options)
     make = _maker(VIEWS[name])
-    named = (*options.select, options.order_by, *options.minimum)
-    counted = profile if "params" in named else only_what_ran(profile)
+    named_columns = (*options.select, options.order_by, *options.minimum)
+    # Only `params` counts variables, which never run.
+    counted = profile if "params" in named_columns else only_what_ran(profile)
     shown = make(counted, options)
     notes = shown.notes + _columns_not_here(name, options)
     notes += why_nothing(shown, lambda other: make(counted, other)) + unwritten(options)

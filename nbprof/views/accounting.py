@@ -1,6 +1,6 @@
 """Which nodes count: tfprof's regular expressions.
 
-They have RE2's syntax and must match a whole text; each distinct text is matched once.
+They have RE2's syntax and must match the whole text; each distinct text is matched once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,6 +54,7 @@ def weights(profile: "Profile", patterns: tuple[str, ...]) -> Ints:
     for pattern in patterns:
         matched = np.zeros(count, dtype=bool)
         for codes, texts in columns:
+            # An empty text is no type: no `.` matches a line break.
             matched |= matches([text or "\n" for text in texts], (pattern,))[codes]
         matched[_nodes_with_type(types_of_node, pattern)] = True
         weight += matched
@@ -61,13 +62,13 @@ def weights(profile: "Profile", patterns: tuple[str, ...]) -> Ints:
 
 
 def _nodes_with_type(types_of_node: dict[int, Sequence[str]], pattern: str) -> list[int]:
-    """Return the nodes that have a further type which the pattern matches."""
+    """Return the nodes with a further type that the pattern matches."""
     matched = _match_each(set().union(*types_of_node.values()), (pattern,))
     return [node for node, types in types_of_node.items() if any(map(matched.__getitem__, types))]
 
 
 def accounted_rows(count: int, rows: Rows, patterns: tuple[str, ...]) -> Mask:
-    """Mark the rows that count: those given, or all where every type does."""
+    """Mark the rows that count: the given ones, or all of them if every type counts."""
     accounted = np.full(count, patterns == EVERYTHING)
     accounted[rows] = True
     return accounted

@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 """The labels from the outermost line to a row."""
 Frame = tuple[Any, ...]
+"""A frame of a stack: its values in `FRAME_COLUMNS`."""
 
 NOT_KNOWN = ("no Python line known",)
 """The row of the ops that TensorFlow made by itself."""
 GRADIENT = " (gradient)"
-"""What tfprof appends to the lines of gradients."""
+"""The suffix that tfprof appends to the lines of gradients."""
 LONGEST_NAME = 19
-"""A function name of more bytes than this is cut."""
+"""Longest function name that is not cut, in bytes."""
 CUT_NAME = 17
-"""The number of bytes that are left of a cut function name."""
+"""Bytes that remain of a function name that is cut."""
 FRAME_COLUMNS = ("file", "line", "function", "function_line")
 
 NO_STACKS = (
@@ -101,7 +102,10 @@ def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
 
 
 def _labelled(frames: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Add the labels; drop frameworks' frames: their work belongs to the line that calls them."""
+    """Label the frames, leaving out those of frameworks unless `kind` is `all`.
+
+    A framework's work belongs to the line that calls it.
+    """
     if kind != "all":
         frames = frames[~frames["framework"]]
     labels = list(map(label, frames["file"], frames["line"], frames["function"]))
@@ -109,7 +113,7 @@ def _labelled(frames: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def _rows(paths: list[Path]) -> tuple[list[Path], Nesting]:
-    """Make a row for each line, siblings in the order in which they first occur."""
+    """Make a row for each line, with siblings in order of first occurrence."""
     found: dict[Path, int] = {}
     parent: list[int] = []
     for path in paths:
@@ -147,16 +151,16 @@ def _logged_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
     gradients = [node for node in logged if forward[node] and forward[node] in plain_node]
     gradients.sort(key=forward.__getitem__)
     forward_nodes = [plain_node[forward[node]] for node in gradients]
-    of_gradients = [tuple(f"{text}{GRADIENT}" for text in paths[node]) for node in forward_nodes]
+    gradient_paths = [tuple(f"{text}{GRADIENT}" for text in paths[node]) for node in forward_nodes]
     return LinesOfMembers(
         members=_only_nodes(profile, np.array([*plain, *gradients], dtype=np.intp)),
-        paths=[*map(paths.__getitem__, plain), *of_gradients],
+        paths=[*map(paths.__getitem__, plain), *gradient_paths],
         stacks=[*plain, *forward_nodes],
     )
 
 
 def _only_nodes(profile: "Profile", nodes: np.ndarray) -> Members:
-    """Make members of some nodes; events of other nodes belong to the number after the last."""
+    """Make members of some nodes; events of other nodes get the number after the last member."""
     member = np.full(len(profile.nodes), len(nodes), dtype=np.intp)
     member[nodes] = np.arange(len(nodes))
     return Members(nodes, member[profile.costs["node"].to_numpy()])
@@ -198,12 +202,12 @@ def _frames_of_rows(rows: list[Path], found: LinesOfMembers, frames: pd.DataFram
     by_stack = _frames_by_stack(frames)
     frame_of: dict[Path, Frame] = {}
     for path, stack in zip(found.paths, found.stacks, strict=True):
-        of_stack = by_stack.get(stack, [("", 0, path[-1], 0)])
+        stack_frames = by_stack.get(stack, [("", 0, path[-1], 0)])
         for end in range(len(path), 0, -1):
             if path[:end] in frame_of:
                 break
-            frame_of[path[:end]] = of_stack[end - 1]
-    # Objects: Arrow's strings cannot hold half a character.
+            frame_of[path[:end]] = stack_frames[end - 1]
+    # Not Arrow's strings: they cannot hold lone surrogates.
     listed = pd.DataFrame([*map(frame_of.get, rows)], columns=[*FRAME_COLUMNS], dtype=object)
     suffix = [GRADIENT if path[-1].endswith(GRADIENT) else "" for path in rows]
     return listed.assign(function=listed["function"] + pd.Series(suffix, dtype=object))

@@ -1,7 +1,8 @@
 """A smaller Profile with the same views: the runs of a node in a step become one row.
 
-Timelines and memory over time need single runs; they are lost and say so. All sums are of whole
-numbers, so every view of the collapsed Profile equals that of the full one to the last digit.
+Timelines and memory over time need single runs, so a collapsed Profile refuses them. All sums are
+of whole numbers, so every view of the collapsed Profile equals that of the full one to the last
+digit.
 """
 
 from dataclasses import replace
@@ -44,7 +45,7 @@ def collapse(profile: "Profile") -> "Profile":
 
 
 def _threads(profile: "Profile") -> tuple[pd.DataFrame, Rows]:
-    """Merge the threads of each device of a host; return them and the new number of each."""
+    """Merge the threads of each device; return the merged threads and the new number of each."""
     threads = profile.threads
     keys = [name for name in THREAD_KEYS if name in threads]
     number: Rows = threads.groupby(keys, sort=False).ngroup().to_numpy().astype(np.intp)

@@ -1,4 +1,4 @@
-"""The graph view: the tree from the nodes that no other node uses to what they are made of."""
+"""The graph view: the tree from the nodes that no other node uses down to their inputs."""
 
 from typing import TYPE_CHECKING
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Texts = npt.NDArray[np.object_]
 
 METRICS = ("micros", "cpu_micros", "accelerator_micros", "run_count", "bytes")
-"""The metrics that each host is listed with."""
+"""The metrics listed for each host."""
 
 
 def hosts(profile: "Profile") -> pd.DataFrame:
@@ -87,7 +87,7 @@ def _side_by_side(columns: "dict[str, pd.Series[float]]") -> pd.DataFrame:
 
 
 def _machines(profile: "Profile") -> pd.DataFrame:
-    """Return the hosts; a cell recorded here has one."""
+    """Return the hosts; a cell recorded in this process has one."""
     if len(profile.machines):
         return profile.machines
     slowest = profile.steps.sort_values("micros", ascending=False, kind="stable").head(1)

@@ -29,17 +29,17 @@ def view(profile: "Profile", options: "ViewOptions") -> "View":
 
 @dataclass(frozen=True, eq=False)
 class Passes:
-    """The layers, and below each one that has a backward pass a row for either pass."""
+    """The rows of layers, then two rows for each layer that has a backward pass."""
 
     names: list[str]
     parent: Rows
     kinds: list[str]
     forward: Rows
-    """The row of each layer's forward pass, before that of its backward pass; NONE without."""
+    """The row of each layer's forward pass, right before its backward pass; NONE if not split."""
 
     @classmethod
     def of(cls, layers: "pd.DataFrame", has_backward: Mask) -> "Passes":
-        """Append the passes behind the layers."""
+        """Append the rows of passes to those of layers."""
         names = layers["name"].tolist()
         split = np.flatnonzero(has_backward)
         forward = np.full(len(layers), NONE, dtype=np.intp)
@@ -54,7 +54,7 @@ class Passes:
 
 def _layer_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     layers, costs = profile.layers, profile.costs
-    # A layer and a pass in one number, even for the forward pass.
+    # Layer and pass in one number; forward passes are even.
     key = 2 * costs["layer"].to_numpy(np.int64) + costs["backward"].to_numpy()
     members, key = members_by(profile, key, 2 * profile.nodes["layer"].to_numpy(np.int64))
     ran = np.arange(len(key)) <= members.of_event.max(initial=-1)  # variables come last
@@ -76,7 +76,7 @@ def _layer_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
 
 
 def _with_backward_pass(key: Ints, count: int) -> Mask:
-    """Mark the layers of which a backward pass ran."""
+    """Mark the layers whose backward pass ran."""
     has_backward = np.zeros(count, dtype=bool)
     has_backward[key[key % 2 == 1] // 2] = True
     return has_backward

@@ -19,7 +19,7 @@ NO_CURVE = (
 
 
 def live_bytes(profile: "Profile") -> pd.DataFrame:
-    """Return the live bytes over time, `attrs["peak"]` being the peak of each device."""
+    """Return the live bytes over time, with the peak of each device in `attrs["peak"]`."""
     if not profile.recording.single_runs:
         raise NbprofError(NO_CURVE)
     return _curve(_allocations(profile))
@@ -50,7 +50,7 @@ def _curve(allocations: pd.DataFrame) -> pd.DataFrame:
 
 
 def _changes(allocations: pd.DataFrame) -> pd.DataFrame:
-    """List when bytes were taken and, where known, given back, in order of time in µs."""
+    """List allocations and, as negative bytes, known releases in order of time in µs."""
     size = allocations["bytes"].to_numpy(np.int64)
     start, end = (allocations[name].to_numpy(np.float64) for name in ("start_ns", "end_ns"))
     freed = np.flatnonzero(~np.isnan(end))

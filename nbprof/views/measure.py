@@ -45,15 +45,15 @@ def members_by(profile: "Profile", row: Groups, row_of_node: Groups) -> tuple[Me
     """Split the nodes by the row of each event; return the members and their rows.
 
     A node without events, such as a variable, belongs to its row in `row_of_node` and comes after
-    the others; where that is negative, it is no member.
+    the others; if that row is negative, the node is left out.
     """
     node = profile.costs["node"].to_numpy(np.int64)
     width = max(len(profile.nodes), 1)
     pairs, of_event = _distinct_keys(row * width + node)
     ran = np.bincount(node, minlength=len(profile.nodes)) > 0
-    silent = np.flatnonzero(~ran & (row_of_node >= 0))
-    members = Members(np.append(pairs % width, silent), of_event)
-    return members, np.append(pairs // width, row_of_node[silent])
+    idle = np.flatnonzero(~ran & (row_of_node >= 0))
+    members = Members(np.append(pairs % width, idle), of_event)
+    return members, np.append(pairs // width, row_of_node[idle])
 
 
 def _distinct_keys(keys: Groups) -> tuple[Groups, Groups]:
@@ -87,7 +87,7 @@ def measure(
     member = members.of_event
     if events is not all_events:
         member = member[events.index.to_numpy()]
-    if (member >= count).any():  # events of nodes that are no member
+    if (member >= count).any():  # events of nodes that are not members
         events, member = events[member < count], member[member < count]
     metrics = _add_up_events(events, member, count, wanted)
     if step == -1 and len(profile.steps) > 1:
@@ -151,7 +151,7 @@ def weighted(metrics: Metrics, weight: npt.NDArray[np.int64]) -> Metrics:
 
 
 def resolved_step(profile: "Profile", step: Step | None) -> Step:
-    """Return the step asked for; by default all of a cell, and tfprof's average of its inputs."""
+    """Return the step asked for, by default all of a cell's or the average of tfprof's inputs."""
     if step is not None:
         return step
     return -1 if profile.recording.tfprof else "all"
@@ -184,7 +184,7 @@ def _add_up_events(
     sums: Metrics = {}
     for metric in wanted:
         if metric.table == "events" and not metric.adds:
-            # Dividing the sum, not the summands, keeps whole ns exact in whatever order.
+            # Dividing the sum, not the summands, keeps sums of whole ns exact in any order.
             sums[metric.name] = _sums(member, _values(events, metric), count) / metric.divisor
     for metric in wanted:
         if metric.adds:
@@ -193,7 +193,7 @@ def _add_up_events(
 
 
 def _values(events: "pd.DataFrame", metric: Metric) -> npt.NDArray[Any]:
-    """Return what each event adds to a metric; NaN where the profile does not have it at all."""
+    """Return what each event adds to a metric, NaN if the profile lacks the metric's column."""
     if not metric.column:
         return np.ones(len(events))
     if metric.column not in events:
@@ -224,9 +224,9 @@ def whole(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | npt.NDArra
 
 
 EXACT = 2.0**53
-"""Whole numbers below this, and their sums, are exact as floats."""
+"""Floats below this hold whole numbers exactly."""
 PART = 2.0**26
-"""Larger numbers are added up in two parts, split here."""
+"""Larger sums are added up in two parts: multiples of this, and remainders."""
 
 
 def _exact_sums(group: npt.NDArray[np.integer], values: npt.NDArray[Any], count: int) -> Sums:

@@ -1,4 +1,4 @@
-"""Notes about a view and the selected columns, after the profile's own notes."""
+"""The notes of a view: the profile's own, those about selected columns, why there are no rows."""
 
 from dataclasses import replace
 from functools import reduce
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 LISTED_TYPES = 5
-"""List at most this many op types; otherwise count the rest."""
+"""List at most this many op types and count the rest."""
 
 NO_DEFINITIONS = "a trace alone does not know {}; %%tfprof records them for TensorFlow"
 
@@ -84,16 +84,16 @@ WHAT_MATCHES = {
     "start_name_regexes": "name",
     "show_name_regexes": "name",
 }
-"""What an option's expression must match as a whole for a row to be shown."""
+"""What the regular expressions of an option must match for a row to be shown."""
 REGEXES = (*WHAT_MATCHES, "hide_name_regexes", "trim_name_regexes")
 """All options that take regular expressions."""
 MOST_LETTERS = 200
-"""Cut a longer option value."""
+"""Longest option value that is quoted in full, in characters."""
 DEFAULTS = ViewOptions()
 
 
 def why_nothing(view: "View", make: "Callable[[ViewOptions], View]") -> tuple[str, ...]:
-    """Name each option without which an empty view would have rows, or all of them together."""
+    """Explain an empty view by the options whose removal brings rows back, alone or together."""
     if not is_empty(view):
         return ()
     given = _filters(view.options)

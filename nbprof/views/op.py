@@ -1,4 +1,4 @@
-"""The op view: one row per op type, with its own share and the share of the rows from it down."""
+"""The op view: one row per op type, with its own share and that of all rows from it down."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -89,7 +89,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
 
 
 def _view_of_no_nodes(profile: "Profile", options: "ViewOptions") -> View:
-    """Show what tfprof shows without nodes: the root alone."""
+    """Show only the root, as tfprof does for a graph without nodes."""
     columns = selected(options.select, "op")
     measure(profile, options.step, nodes_as_members(profile))  # refuses an unknown step
     nothing = {metric: np.zeros(1) for column in columns for metric in column.metrics}
@@ -189,7 +189,7 @@ def _frame(
 
 
 def _numbers(column: Column, rows: OpTypes, total: dict[str, float]) -> dict[str, Any]:
-    """Return the columns of the frame that a column of numbers stands for."""
+    """Return the columns of the frame for one selected column of numbers."""
     if column.metrics == COUNTS:
         return {metric: whole(rows.own[metric]) for metric in COUNTS}
     (metric,) = column.metrics
@@ -201,5 +201,5 @@ def _numbers(column: Column, rows: OpTypes, total: dict[str, float]) -> dict[str
 
 
 def _percent(part: Floats, total: float) -> Floats:
-    # In tfprof's order of operations: another one prints 15 of 96 as 15.62% or 15.63%.
+    # tfprof's order of operations: `100 / total * part` would print 15 of 96 as 15.63%, not 15.62%.
     return 100.0 * part / total if total else 0.0 * part

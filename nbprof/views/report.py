@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 MOST_EVENTS = 3_000_000
-"""Op runs above which a notebook output has no siblings: making them would take too long."""
+"""Most op runs for which a notebook output has siblings: with more, they take too long."""
 SHARED_OPTIONS = ("order_by", "select", "step", "frames", "account_type_regexes")
-"""Options that siblings take over from the view that was asked for."""
+"""Options that siblings share with the view that was asked for."""
 NOT_IN_PAGES = ("tensor_value",)
 """Columns that the page of a whole profile leaves out."""
 

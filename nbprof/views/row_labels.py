@@ -32,7 +32,7 @@ class Labels:
         self._members = members
         self._group = group
         self._are_nodes = are_nodes
-        """Whether a row is a node, such as a variable, and not only a place that holds nodes."""
+        """Whether rows are nodes; layers and lines only contain nodes."""
 
     @property
     def members(self) -> "tuple[Groups, Groups]":
@@ -45,7 +45,7 @@ class Labels:
         return self._members.of_event
 
     def of(self, name: str) -> Callable[[int], Any]:
-        """Return the function from a row's number to its text in a text column."""
+        """Return a function that maps a row's number to its text in a column."""
         column = COLUMNS.get(name)
         if column is None:  # the label of a column of numbers
             labels = self._single_values(name) if self._are_nodes else {}
@@ -95,7 +95,7 @@ class Labels:
         return zip(self._group.tolist(), self._members.node.tolist(), strict=True)
 
     def _single_values(self, name: str) -> dict[int, str]:
-        """Return the text that a row's nodes have in a column of `nodes`, if only one has any."""
+        """Return the text of each row that has exactly one node with a text in a `nodes` column."""
         texts = self._profile.nodes[name].tolist()
         found: dict[int, list[str]] = defaultdict(list)
         for row, node in self._pairs():

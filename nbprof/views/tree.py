@@ -54,7 +54,7 @@ class Layout:
     frame: pd.DataFrame
     accounted: Mask
     source: Rows
-    """The row of the tree that each of them is, NONE for the root."""
+    """The row of the tree that each shown row is, NONE for the root."""
     total_micros: Floats
 
 
@@ -120,7 +120,7 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
     for column in columns:
         data |= _labels(tree, column, source)
         for metric in column.metrics:
-            # What is not accounted has nothing of its own: tfprof prints `--` for it.
+            # A row that does not count has nothing of its own; tfprof prints `--` for it.
             own = _after_root(np.nan, rows.own[metric][order])
             data[metric] = np.where(accounted, own, np.nan)
             total = _after_root(rows.root[metric], rows.totals[metric][order])

@@ -70,7 +70,7 @@ def _from_start(rows: "SummedRows", patterns: tuple[str, ...]) -> tuple[Mask, Ro
 def _trimmed(
     rows: "SummedRows", started: Mask, patterns: tuple[str, ...], trims_the_row: bool
 ) -> Mask:
-    """Mark the rows below a match that can itself be seen, and the match where it goes, too."""
+    """Mark the rows below a match from the start on; with `trims_the_row` the match, too."""
     if matches([ROOT], patterns)[0]:
         return np.ones(len(rows.names), dtype=bool)
     matching = np.flatnonzero(started & matches(rows.names, patterns))

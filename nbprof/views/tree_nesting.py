@@ -22,7 +22,7 @@ class Nesting:
     parent: Rows
     """The row around each row, NONE at level 0."""
     level: Rows
-    """How many rows are around each row."""
+    """The number of rows around each row."""
     end: Rows
     """The row after the last one of each row's subtree."""
 
@@ -58,7 +58,8 @@ class Nesting:
         before = np.append(0.0, np.cumsum(values))
         total: Floats = np.round(before[self.end] - before[:-1], 6)
         is_leaf = self.end == np.arange(1, len(self) + 1)
-        return np.where(is_leaf, values, total)  # to the last digit, or it may print differently
+        # A leaf keeps its exact value: a difference of running sums may print differently.
+        return np.where(is_leaf, values, total)
 
     def display_order(self, key: npt.NDArray[Any]) -> Rows:
         """Return the rows depth-first, siblings by ascending key, then in visiting order."""

@@ -19,15 +19,15 @@ Names = npt.NDArray[np.object_]
 
 @dataclass(frozen=True, eq=False)
 class SummedRows:
-    """Rows in visiting order; the root is apart."""
+    """Rows in visiting order; the root is kept apart."""
 
     names: Names
     source: Rows
-    """The row of the whole tree that each of them is."""
+    """The number of each row in the whole tree."""
     nesting: "Nesting"
     own: "Metrics"
     totals: "Metrics"
-    """Each row and all rows inside it."""
+    """The sums over each row and all rows inside it."""
     root: Mapping[str, float]
     """The sum over all rows."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def unwritten(options: "ViewOptions") -> tuple[str, ...]:
-    """Return the note of a view that names an outfile, which making it has not written."""
+    """Return a note that `write_output` writes the outfile, since making the view does not."""
     path = options.output.outfile
     return (f"view.write_output() writes {path}",) if path else ()
 
@@ -37,14 +37,14 @@ class Origin:
     node: "npt.NDArray[np.intp]"
     """The nodes, or parts of nodes, that the tree adds up."""
     row: "npt.NDArray[np.intp]"
-    """The row of the whole tree in which each of them counts; negative: none."""
+    """The row of the whole tree in which each of them counts, negative for none."""
     lines: "Lines | None" = None
-    """Only in the code view."""
+    """Only for a pprof profile of the code view."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """What the code view adds to that."""
+    """What the code view adds to an `Origin`."""
 
     frames: "pd.DataFrame"
     """The line of each row of the whole tree: `file`, `line`, `function`, `function_line`."""
@@ -61,7 +61,7 @@ class Places:
     row: "npt.NDArray[np.intp]"
     """The row of the frame in which each member counts; if hidden, the nearest one above."""
     own: "npt.NDArray[np.bool_]"
-    """Whether it counts as the row's own; otherwise only in its total, or nowhere if it is -1."""
+    """Whether a member is the row's own; otherwise only in its total, or nowhere if `row` is -1."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,9 +81,9 @@ class View:
     accounted: "npt.NDArray[np.bool_] | None" = None
     """Mask of the rows of a tree that count for themselves; the others show `--`."""
     exact: bool = False
-    """Whether the numbers are tfprof's own, so that the text must match, too."""
+    """Whether the numbers are tfprof's own, so that the text must match tfprof's, too."""
     origin: Origin | None = None
-    """Only for a tree that goes into a timeline or a pprof profile."""
+    """Only for a tree to be written as a timeline or a pprof profile."""
     places: "Callable[[], Places] | None" = None
     """Returns where the events count; None for a printed report."""
     profile: "Profile | None" = None

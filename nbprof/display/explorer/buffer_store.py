@@ -20,7 +20,7 @@ TOLERANCE = 1e-12
 LARGEST_EXACT = 2.0**53
 """Floats below this hold whole numbers exactly."""
 DELTAS = "deltas"
-"""Marks a column whose numbers are differences to the number before."""
+"""Marks a column that stores the difference of each number to the one before."""
 
 Packed = list[Any]
 """A column: its buffer, its type, and if needed a divisor and `DELTAS`."""
@@ -133,7 +133,7 @@ def _packed(buffer: int, kind: str, divisor: int) -> Packed:
 
 
 def _varints(values: npt.NDArray[np.int64]) -> bytes:
-    """Write numbers from 0 in groups of 7 bits, lowest first; the top bit says that more follow."""
+    """Encode numbers >= 0 in groups of 7 bits, lowest first; the top bit means that more follow."""
     count = np.searchsorted(2 ** np.arange(7, 63, 7, dtype=np.int64), values, side="right") + 1
     place = np.cumsum(count) - count
     written = np.zeros(int(count.sum()), dtype=np.uint8)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 Frame = Any
 """The frame of a view; this room does not know pandas."""
 PLAIN_ROWS = 40
-"""Rows that front ends without widgets show."""
+"""Most rows that front ends without widgets show."""
 NO_NOTEBOOK = (
-    "This is its text: the explorer needs a notebook. view.to_html(path) writes it as a page."
+    "This is only its text: the explorer needs a notebook. view.to_html(path) writes it as a page."
 )
 
 _open: "list[Explorer]" = []
@@ -49,7 +49,7 @@ class Explorer(LiveWidget):
         _open.append(self)
 
     def _answer(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        """Answer how often and how long each kind of op ran in a stretch of time."""
+        """Send how often and how long each kind of op ran in a stretch of time."""
         if self._timeline is not None and "range" in content:
             events, ns = self._timeline.runs_between(*content["range"])
             self.send({**content, "events": events.tolist(), "micros": (ns / 1e3).tolist()})

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 BYTES_PER_ROW = 10
-"""Fewest bytes a row of a view takes: no more rows than this allows are tried."""
+"""Fewest bytes that a row of a view takes."""
 BYTES_PER_EVENT = 3
-"""Fewest bytes an event of the timeline takes."""
+"""Fewest bytes that an event of the timeline takes."""
 LEAST_ROWS = 20
-"""Drop a view if fewer than these of its rows fit."""
+"""Drop a view if fewer than this many of its rows fit."""
 LEAST_EVENTS = 200
-"""Drop the timeline, or the kinds of op runs, if fewer than these events fit."""
+"""Drop the timeline, or the kinds of op runs, if fewer than this many events fit."""
 BIN_COUNTS = (96, 48, 24, 16, 12, 8)
-"""Numbers of bins to try for a timeline that cannot have all events."""
+"""Numbers of bins to try if not all events of a timeline fit."""
 KINDS_SHARE = 0.25
 """Largest share of the room for the kinds of op runs."""
 FIRST_SHARE = 0.5
@@ -45,9 +45,9 @@ CELLS_SHARE = 0.2
 BINS_SHARE = 0.5
 """Largest share of the timeline's room for its bins."""
 RETRY_FACTOR = 0.85
-"""Share of what would fit by rule of three to try next: fewer rows deflate less well."""
+"""Share of the proportional count to try next, because fewer rows deflate less well."""
 SPARE = 64
-"""Bytes kept free: sizes of parts do not add up exactly when all is deflated together."""
+"""Bytes kept free, because parts that are deflated together do not add up exactly."""
 
 
 def payload_within(report: "Report", room: int) -> Payload | None:
@@ -118,7 +118,7 @@ class Fitting:
         return None
 
     def fit_views(self, views: "Sequence[View]", share: float, kinds: RunKinds | None) -> None:
-        """Pack views into a share of what is left; small ones first, as they leave room."""
+        """Pack views into a share of the room left, small ones first because they leave room."""
         waiting = sorted(views, key=lambda view: len(view.frame))
         for done, view in enumerate(waiting):
             packed = self.fit_view(view, self.left() * share / (len(waiting) - done), kinds)
@@ -145,7 +145,7 @@ class Fitting:
             self.parts.cells, _ = self.attempt(room, partial(pack_cells, profile))
 
     def fit_timeline(self, timeline: Timeline) -> None:
-        """Pack the timeline: all events, or else the longest with sums of parts of the time."""
+        """Pack the timeline: all events, or else the longest ones and sums over all in bins."""
         room = self.left()
         count = len(timeline.profile.costs)
         most = min(count, room // BYTES_PER_EVENT)
@@ -172,7 +172,7 @@ class Fitting:
 
 
 def _bins_within(timeline: Timeline, room: float) -> int:
-    """Return the largest number of bins that fits; 0 if none does or sums would be wrong."""
+    """Return the largest number of bins that fits; 0 if none fits or sums would be incomplete."""
     if not timeline.kinds.complete:
         return 0
     for bins in BIN_COUNTS:

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from nbprof.display.explorer.run_kinds import RunKinds
 
 CURVE_POINTS = 1200
-"""Points of the memory curve; each is the most bytes live until the next."""
+"""Most points of the memory curve; each is the most bytes live until the next."""
 MOST_STEPS = 1200
-"""Steps that the timeline marks."""
+"""Most steps that the timeline marks."""
 BINS = 240
-"""Largest number of bins: parts of the time for which sums are shipped."""
+"""Most bins; a bin is a part of the time for which sums are stored."""
 SPARSE_BELOW = 0.7
-"""Share of filled sums below which only those are shipped, each with its kind and bin."""
+"""Share of filled bins below which only those are stored, each with its kind."""
 LEAST_STEPS = 8
-"""Number of steps from which on bins begin where steps do."""
+"""Fewest steps for which bins begin where steps do."""
 
 Times = npt.NDArray[np.int64]
 
@@ -58,9 +58,9 @@ class Timeline:
     def pack(self, store: "BufferStore", most: int, bins: int) -> dict[str, Any]:
         """Store the `most` longest events and describe them.
 
-        If that is all of them, their own time comes along, from which the page adds up views for
-        any stretch of time. Otherwise sums for up to `bins` parts of the time do, for stretches
-        that begin and end with a part.
+        If that is all of them, their self times are stored, too, so that the page can add up views
+        for any stretch of time. Otherwise sums for up to `bins` bins are, for stretches that begin
+        and end with a bin.
         """
         events = self.profile.costs
         whole = self.kinds.complete and len(events) <= most
@@ -90,7 +90,7 @@ class Timeline:
         return known[np.argpartition(-duration, most)[:most]]
 
     def pack_bins(self, store: "BufferStore", most: int) -> dict[str, Any]:
-        """Store how often and how long each kind ran in each bin, by the start of its runs."""
+        """Store how often and how long each kind ran in each bin; a run counts where it starts."""
         edges, runs, ns = self._finest
         joined = np.arange(0, len(edges), -(-len(edges) // most))
         runs, ns = (np.add.reduceat(sums, joined, axis=1) for sums in (runs, ns))
@@ -149,7 +149,7 @@ def _steps(profile: "Profile", store: "BufferStore") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Curve:
-    """The live bytes of the device that held the most, with fewer points, and their peak."""
+    """The live bytes of the device that held the most, thinned out, and their peak."""
 
     device: str
     micros: npt.NDArray[np.float64]

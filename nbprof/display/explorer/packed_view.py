@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 MAX_SHAPES = 8
-"""Lists of input shapes that a cell shows."""
+"""Most lists of input shapes that a cell shows."""
 
 
 def pack_view(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nbprof.views.report import Report
 
 PLAIN_ROWS = 40
-"""Rows that a file shows where scripts do not run."""
+"""Most rows that a file shows where scripts do not run."""
 FILE_STYLE = """
 :root{color-scheme:light dark}
 h1{font-size:14px;margin:0 0 .4em;font-weight:400}

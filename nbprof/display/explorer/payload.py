@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 MOST_ROWS = 200_000
-"""Rows of a view that an explorer can hold; a million would freeze a browser."""
+"""Most rows of a view in an explorer; a million would freeze a browser."""
 MOST_KINDS = 200_000
-"""Kinds of op runs that an explorer can hold; beyond that, those of the longest runs."""
+"""Most kinds of op runs in an explorer; beyond that, only those of the longest runs."""
 MOST_TIMED = 200_000
-"""Events that a timeline can hold; beyond that, the longest."""
+"""Most events in a timeline; beyond that, only the longest."""
 JSON_LENGTH_BYTES = 4
 """Bytes at the end of a page's data that hold the length of the JSON before them."""
 
@@ -95,7 +95,7 @@ def make_payload(
     panels: Sequence[str] = (),
     left_out: Sequence[str] = (),
 ) -> Payload:
-    """Describe packed parts; `panels` are open at first, `left_out` names what did not fit."""
+    """Describe packed parts; `panels` start open, `left_out` names what did not fit."""
     names = [view["name"] for view in parts.views]
     described = {
         "headline": report.headline,
@@ -118,7 +118,7 @@ def without_headline(payload: Payload) -> Payload:
 
 
 def _note_on_missing(parts: PackedParts, left_out: Sequence[str]) -> str:
-    """Say what an explorer lacks and where to find it; empty if it has everything."""
+    """Return a note on what an explorer lacks and where to find it; empty if it has everything."""
     cut_views = [view for view in parts.views if view["rows"] < view["of"]]
     timeline = parts.timeline or {"events": 0, "of": 0}
     missing = []

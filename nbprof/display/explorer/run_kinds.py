@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 DISTINGUISHING = ("stack", "layer", "backward", "accelerator", "is_run")
-"""Columns of events that tell kinds apart, besides the node and what views add up."""
+"""Columns of events that tell kinds apart, besides the node and the columns that views sum."""
 TIME = "self_ns"
-"""The column of events whose sum differs between runs of a kind: the time."""
+"""The column of events that may differ between runs of a kind."""
 
 Events = Any
 """The table of events; this room does not know pandas."""
@@ -44,7 +44,7 @@ class RunKinds:
 
     @property
     def count(self) -> int:
-        """How many kinds there are."""
+        """The number of kinds."""
         return len(self.example)
 
     def of_longest(self, most: int) -> "RunKinds":
@@ -134,6 +134,7 @@ def find_kinds(profile: "Profile | None", metrics: Collection[str]) -> RunKinds 
         usual = values[example][of_event]
         if not ((values == usual) | (np.isnan(values) & np.isnan(usual))).all():
             codes, distinct = events[name].factorize(use_na_sentinel=False)
+            # `key * 0 +` makes a pandas Series, which this room does not import.
             of_event, example = _distinct(key * 0 + of_event * len(distinct) + codes)
     return RunKinds(profile, of_event, example, wanted)
 
@@ -148,13 +149,13 @@ def _weight(metric: Metric, first: Events) -> tuple[str, npt.NDArray[Any]]:
 
 
 def _events_with(profile: "Profile", metrics: Collection[str]) -> Events:
-    """Return the events; with columns that depend on shapes only if these metrics need them."""
+    """Return the events, with the columns that depend on shapes only if these metrics need them."""
     wanted = {name for name in summed_columns() if name in metrics}
     return profile.costs if wanted <= set(profile.costs.columns) else profile.events
 
 
 def _distinct(key: Events) -> tuple[Rows, Rows]:
-    """Number the distinct keys; return the number of each key and where each number first is."""
+    """Number the distinct keys; return the number of each key and where each first occurs."""
     codes, found = key.factorize()
     example = np.empty(len(found), dtype=np.intp)
     example[codes[::-1]] = np.arange(len(codes))[::-1]

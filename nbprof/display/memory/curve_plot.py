@@ -65,7 +65,7 @@ def _draw_lines(ax: Any, run: "MemoryRun") -> None:
     """Draw where statements begin, with their line numbers where there is room."""
     free = -math.inf
     marks = [mark for mark in run.marks if mark.kind == LINE]
-    for mark in marks if len(marks) > 1 else ():  # one alone tells nothing
+    for mark in marks if len(marks) > 1 else ():  # a single one says nothing
         ax.axvline(mark.seconds, linewidth=0.5, color="0.6", gid=mark.label)
         if free <= mark.seconds < 0.98 * run.seconds:
             ax.annotate(

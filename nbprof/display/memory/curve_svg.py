@@ -1,7 +1,7 @@
 """The curve of a run as an inline SVG drawing, without scripts.
 
-The line is the memory held at each sample; the shade above it is the most since the sample before,
-which is exact. Where sampling was not possible there is only the shade. Vertical lines show where
+The line is the memory held at each sample; the shade above it is the exact peak since the sample
+before. Where sampling was not possible, there is only the shade. Vertical lines show where
 statements begin; steps and ops are bars in bands below the curve.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbprof.memory.result import Mark, MemoryRun
 
 WIDTH = 600
-"""Width of the drawing in pixels, as all lengths here are."""
+"""Width of the drawing; all lengths here are in pixels."""
 TALL = 110
 """Height of the drawing without bands."""
 TOP = 16
@@ -31,13 +31,13 @@ NAMED_EDGE = 40
 BAND = 9
 """Height of a band."""
 MOST_POINTS = 300
-"""Draw at most this many points; more samples are merged."""
+"""Most points to draw; further samples are merged."""
 MOST_LINES = 40
-"""Draw no statements if there are more than this."""
+"""Most statements to draw; with more, none are drawn."""
 LEAST_RANGE = 8 * MIB
-"""Bytes the vertical axis spans at least, so that a small rise is not drawn large."""
+"""Smallest range of the vertical axis in bytes, so that a small rise does not look large."""
 LEAST_HEIGHT = 16
-"""Least room between the peak and the ground, for line numbers."""
+"""Least room between the peak and the bottom, for line numbers."""
 BANDS = {STEP: "rgb(128,128,128)", OP: "rgb(240,150,60)"}
 """Colours of the bands, by kind of mark."""
 
@@ -61,7 +61,7 @@ class _Drawing:
         self.low = min(run.before, run.after, *run.curve.resident)
         self.high = max(run.peak, self.low + LEAST_RANGE)
         self.cut = round(max(min(self.y(run.peak), self.bottom - LEAST_HEIGHT) - TOP, 0), 1)
-        """Height above the peak to cut off, as it is empty."""
+        """Height of the empty part above the peak, which is cut off."""
 
     def x(self, seconds: float) -> float:
         return round(self.left + seconds * (WIDTH - EDGE - self.left) / self.run.seconds, 1)
@@ -114,7 +114,7 @@ class _Drawing:
         """Draw where statements begin, with their line numbers where there is room."""
         marks = [mark for mark in self.run.marks if mark.kind == LINE]
         free = -math.inf
-        for mark in marks if 1 < len(marks) <= MOST_LINES else ():  # one alone tells nothing
+        for mark in marks if 1 < len(marks) <= MOST_LINES else ():  # a single one says nothing
             x = self.x(mark.seconds)
             yield (
                 f'<path d="M{x} {round(self.cut + TOP, 1)}V{self.bottom}" stroke="currentColor" '
@@ -161,7 +161,7 @@ def _mark_title(mark: "Mark") -> str:
 
 
 def _points(run: "MemoryRun") -> Iterator[tuple[float, float, float, bool]]:
-    """Yield seconds, resident, most, gap; of many samples, several are merged into one."""
+    """Yield seconds, resident, most and gap, merging samples if there are too many."""
     curve = run.curve
     gaps = curve.gaps()
     step = math.ceil(len(gaps) / MOST_POINTS) or 1

@@ -17,7 +17,7 @@ Frame = Any
 SCRIPT = Path(__file__).resolve().parent / "js" / "memory_curve.js"
 """The module that shows the curve."""
 NO_NOTEBOOK = "The widget needs a notebook; result.plot() draws the curve anywhere."
-"""Shown where no widget can be."""
+"""Shown where widgets are not available."""
 
 
 class CurveExplorer(LiveWidget):

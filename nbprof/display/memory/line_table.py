@@ -50,7 +50,7 @@ def _table(table: "Table") -> Iterator[str]:
 def _numbers(line: "Line") -> tuple[str, str, str, str]:
     if not line.hits:
         return "", "", "", ""
-    # For a `def` line memory_profiler shows all that is held as its increment.
+    # As the increment of a `def` line, memory_profiler shows all memory that is held.
     growth = line.usage if line.defines else line.growth
     peak = "" if line.defines else format_mebibytes(line.peak)
     return format_mebibytes(line.usage), format_mebibytes(growth), str(line.hits), peak

@@ -19,7 +19,7 @@ STYLE = """<style>
 
 
 def headline(result: "ObjectMemory") -> str:
-    """Write in a line what all names hold, or how much more they hold than before."""
+    """Write one line: what all names hold, or how much more they hold than before."""
     if result.change:
         return (
             f"names hold {_change(result.total)} than before the cell, the process "

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nbprof.memory.result import Held, MemoryResult, MemoryRun
 
 MUCH_REUSABLE = 64 * MIB
-"""Mention reusable memory from this size on; any process that did some work has less."""
+"""Least reusable memory worth mentioning, in bytes; any process that did some work has less."""
 
 STYLE = """<style>
 .nbprof-memory{font-size:90%}

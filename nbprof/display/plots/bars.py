@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 ROW_INCHES = 0.22
-"""Height of a row in a figure made here."""
+"""Height of a row in inches, in a figure made here."""
 BAR = 0.72
 """Height of a bar as a share of its row."""
 SMALLEST_FONT = 6.0
-"""Points; draw fewer rows rather than smaller font."""
+"""Smallest font size in points; draw fewer rows rather than smaller text."""
 LINE = 1.2
-"""Height of a row in font sizes."""
+"""Height of a row as a multiple of the font size."""
 INDENT = 9.0
-"""Points per level of a tree."""
+"""Indentation per level of a tree, in points."""
 GAP = 3.0
-"""Points between a bar and its number."""
+"""Space between a bar and its number, in points."""
 
 
 def plot(view: "View", column: str | None, top: int, ax: "Axes | None") -> "Axes":
@@ -58,7 +58,7 @@ def plot(view: "View", column: str | None, top: int, ax: "Axes | None") -> "Axes
 
 
 def _lines(ranking: "Ranking") -> int:
-    """Count the rows, including those for what is left over and for the legend."""
+    """Count the lines of the plot: rows, the rest, unknown rows and the legend."""
     left = (ranking.rest_rows > 0) + (ranking.unknown_rows > 0)
     return len(ranking.names) + left + (ranking.own is not None)
 
@@ -132,7 +132,7 @@ def _write_numbers(ax: "Axes", ranking: "Ranking", font: float, theme: "Theme") 
 
 
 TOTAL = "total_"
-"""How a tree's columns of totals begin."""
+"""Prefix of a tree's columns of totals."""
 
 
 class Ranking(NamedTuple):
@@ -142,16 +142,16 @@ class Ranking(NamedTuple):
     title: str
     names: list[str]
     depths: list[int]
-    """How far to indent each name; 0 in a list."""
+    """Levels by which to indent each name; 0 in a list."""
     values: "npt.NDArray[np.float64]"
     own: "npt.NDArray[np.float64] | None"
     """The row's own part of each total, in a tree."""
     rest_rows: int
-    """How many rows are not drawn."""
+    """Number of rows with a known number that are not drawn."""
     rest: float
-    """The sum of their own numbers, so that nothing counts twice."""
+    """Sum of the own numbers of those rows, so that nothing counts twice."""
     unknown_rows: int
-    """How many rows have no known number."""
+    """Number of rows whose number is unknown."""
 
 
 def rank(view: "View", column: str | None, top: int) -> Ranking:
@@ -185,7 +185,7 @@ def rank(view: "View", column: str | None, top: int) -> Ranking:
 
 
 def _choose(view: "View", name: str | None) -> "tuple[Column, str]":
-    """Return the column and the frame's column that a name stands for."""
+    """Return the column that a name stands for, and the name of its column in the frame."""
     metrics = {metric: column for column in view.columns for metric in column.metrics}
     if not metrics:
         raise NbprofError("this view has no numbers to plot; select some, such as select='micros'.")
@@ -206,14 +206,14 @@ def _choose(view: "View", name: str | None) -> "tuple[Column, str]":
 
 
 def _title(column: "Column", name: str) -> str:
-    """Return the title of an axis: the legend's, unless that names two numbers."""
+    """Return the title of an axis: the column's, unless that stands for two numbers."""
     if not column.has_shares:
         return name.removeprefix(TOTAL).replace("_", " ")
     return column.title.removeprefix("# ")
 
 
 def _names(view: "View", rows: list[int], indented: bool) -> tuple[list[str], list[int]]:
-    """Return names and depths; a row below its parent shows only the end of its name."""
+    """Return names and depths; a row below its parent drops the parent's name from its own."""
     names = dict(zip(rows, view.frame["name"].loc[rows].tolist(), strict=True))
     if not indented:
         return list(names.values()), [0] * len(names)

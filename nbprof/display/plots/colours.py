@@ -12,11 +12,11 @@ Colour = tuple[float, float, float]
 PALETTE = tuple(
     map(to_rgb, ("#0072B2", "#E69F00", "#009E73", "#F0E442", "#D55E00", "#56B4E9", "#CC79A7"))
 )
-"""Ordered so that neighbours also differ in grey."""
+"""The palette, ordered so that neighbours also differ in grey."""
 
 
 class Theme(NamedTuple):
-    """The text and background colours of an Axes, whatever style is active now."""
+    """The text and background colours of an Axes."""
 
     ink: Colour
     ground: Colour
@@ -29,8 +29,8 @@ class Theme(NamedTuple):
     def faded(self, colour: Colour, share: float) -> Colour:
         """Mix a colour with the background, keeping this share of it."""
         red, green, blue = (
-            share * one + (1 - share) * other
-            for one, other in zip(colour, self.ground, strict=True)
+            share * part + (1 - share) * ground
+            for part, ground in zip(colour, self.ground, strict=True)
         )
         return red, green, blue
 

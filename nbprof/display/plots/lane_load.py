@@ -1,8 +1,8 @@
 """How much of each column of a figure the op runs of a lane fill, by colour.
 
-Millions of runs become a few thousand columns, without a Python object per run. A run fills its
-duration times its own share, which excludes ops inside it and waiting. The filled area is the time
-that the views count, except where a column would be more than full.
+Millions of runs become a few thousand columns, without a Python object per run. A run fills a share
+of its duration: its self time, without the ops inside it and without waiting. The filled area is
+the time that the views count, except where a column would be more than full.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 TINY = 1e-9
-"""Smaller shares of a column are rounding errors."""
+"""Smallest share of a column that is not a rounding error."""
 
 
 class Runs(NamedTuple):
-    """Op runs, in µs; `lane` and `colour` are numbers from 0."""
+    """Op runs, in µs; `lane` and `colour` count from 0, `share` is self time by duration."""
 
     lane: Rows
     colour: Rows
@@ -39,7 +39,7 @@ def fill(runs: Runs, lanes: int, colours: int, shown: "Range") -> Floats:
     filled = (begun - ended)[:, : shown.columns].reshape(lanes, colours, shown.columns)
     filled[filled < TINY] = 0
     crowded = np.maximum(filled.sum(axis=1, keepdims=True), 1)
-    # An outer op's own share is spread evenly over it, even where inner ops run, and runs of one
+    # An outer op's self time is spread evenly over it, even where inner ops run, and runs of one
     # stream may overlap, so a column can be more than full; then its colours are scaled down.
     shares: Floats = filled / crowded
     return shares

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 POINTS_PER_INCH = 72
 EDGE = 6.0
-"""Points between a label and the figure's edge."""
+"""Space between a label and the figure's edge, in points."""
 ROUNDING = 1.06
-"""How much wider a text can get at another resolution, where glyphs round differently."""
+"""Factor by which a text can get wider at another resolution, where glyphs round differently."""
 BETWEEN = 8.0
-"""Points between a label and a neighbouring Axes."""
+"""Space between a label and a neighbouring Axes, in points."""
 LEAST = 0.3
 """The share of its width and height that an Axes keeps, whatever its labels need."""
 PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
-"""Text properties for names, in which dollars and underscores are no formulas."""
+"""Text properties for names, whose dollars and underscores are not formulas."""
 
 
 def axes(ax: "Axes | None", height: float) -> "Axes":
@@ -38,7 +38,7 @@ def axes(ax: "Axes | None", height: float) -> "Axes":
 
 
 def settle(ax: "Axes") -> None:
-    """Place an Axes that has its labels, so that its size is about final."""
+    """Lay out an Axes that has its labels, so that its size is about final."""
     figure: Any = ax.figure
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -75,7 +75,7 @@ def point(ax: "Axes") -> float:
 
 
 def clean(text: str) -> str:
-    """Replace what cannot be printed in one line."""
+    """Replace characters that cannot be printed on one line."""
     text = text.encode("utf-8", "replace").decode()
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text

@@ -19,17 +19,17 @@ MOST = 0.6
 SIZE = 0.8
 """Font size, relative to that of the axes' labels."""
 HANDLE = 1.2
-"""Length of a legend's handle in font sizes."""
+"""Length of a legend's handle, as a multiple of the font size."""
 PAD = 0.5
-"""Space between a handle and its text in font sizes."""
+"""Space between a handle and its text, as a multiple of the font size."""
 BETWEEN = 1.2
-"""Space between two columns in font sizes."""
+"""Space between two columns, as a multiple of the font size."""
 
 
 def above(
     ax: "Axes", entries: "Sequence[Artist]", theme: "Theme", caption: str, over_labels: bool = True
 ) -> "Legend":
-    """Put a legend at the top, across the labels at the left, with a caption above it."""
+    """Put a legend with a caption at the top, extending over the labels at the left if wanted."""
     size = SIZE * layout.font_size(ax)
     left, width = _place(ax) if over_labels else (0.01, 0.97 * layout.size(ax)[0])
     measure = layout.ruler(ax, size=size)
@@ -83,7 +83,7 @@ def set_caption(ax: "Axes", legend: "Legend", caption: str) -> None:
 
 
 def _place(ax: "Axes") -> tuple[float, float]:
-    """Return the left edge of the labels in widths of the Axes, and the points from there on."""
+    """Return the left edge of the labels in Axes coordinates, and the points from there on."""
     box = ax.get_window_extent()
     labels = [label.get_window_extent().x0 for label in ax.get_yticklabels()]
     left = min([box.x0, *labels])

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from nbprof.display.plots.colours import Theme
 
 INCHES = 2.6
-"""Height of a figure made here."""
+"""Height of a figure made here, in inches."""
 MOST_DEVICES = len(PALETTE)
 """The most devices that are drawn."""
 DASHES = ("-", "--", "-.", ":")
 """Line styles that tell devices apart in grey."""
 TICK_HEIGHT = 22.0
-"""Points that a tick takes along the vertical axis."""
+"""Height that a tick takes along the vertical axis, in points."""
 THIN = 0.5
 """Width of a line that goes up and down in every column, in points."""
 STRIP = 8.0
@@ -34,12 +34,12 @@ STRIP = 8.0
 
 TFPROF = (
     "tfprof's inputs have no single allocations, so there is no memory over time to plot. "
-    "%%tfprof records it; view.plot('peak_bytes') draws what they have for each op."
+    "%%tfprof records it; view.plot('peak_bytes') draws the peak of each row."
 )
 
 
 class Curve(NamedTuple):
-    """The live bytes of a device over all that was recorded."""
+    """The live bytes of a device over the whole recording."""
 
     device: str
     micros: "npt.NDArray[np.float64]"
@@ -84,7 +84,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     height = layout.size(ax)[1]
     taken = min((above + STRIP + for_peak + 4) / height, legends.MOST)
     ax.set_ylim(0, (most or 1.0) / (1 - taken))
-    layout.settle(ax)  # the axis may have other numbers now
+    layout.settle(ax)  # the tick labels may have changed
     _mark_peaks(ax, drawn, styles, theme, is_labelled=not above)
     top = 1 - above / height
     strip = step_marks.Strip(top, top - STRIP / height, 0, ax.get_xaxis_transform())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nbprof.display.plots.colours import Theme
 
 TICK_WIDTH = 42.0
-"""Points that a tick and its label take along a horizontal axis."""
+"""Width that a tick and its label take along a horizontal axis, in points."""
 STEPS = [1, 2, 2.5, 5, 10]
 """Distances between ticks, times a power of ten."""
 
@@ -46,7 +46,7 @@ def label_with(title: str, unit: str) -> str:
 def plain_frame(ax: "Axes", theme: "Theme") -> None:
     """Draw only the left and bottom edges, with ticks in the Axes' own colour.
 
-    matplotlib makes ticks late, in whatever style is in force then.
+    matplotlib makes ticks late, in whatever style is active then.
     """
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(color=theme.ink, labelcolor=theme.ink)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from nbprof.display.plots.zoom import Range
 
 COLUMNS_OF_A_STEP = 4
-"""Merge narrower steps into one strip, as high as it is full."""
+"""Least width of a step in columns; narrower steps are merged into one strip."""
 POINTS_OF_A_LINE = 12.0
-"""Mark the starts of wider steps by lines through all lanes."""
+"""Least width in points from which lines through all lanes mark the starts of steps."""
 FONT_SIZE = 6.5
-"""Points of a step's number."""
+"""Font size of a step's number in points."""
 
 
 class Strip(NamedTuple):
-    """Where the strip is, in y coordinates of `transform`."""
+    """The place of the strip, in y coordinates of `transform`."""
 
     top: float
     bottom: float
@@ -96,9 +96,11 @@ def _merged(
     strip: Strip,
     theme: "Theme",
 ) -> PolyCollection:
-    """Draw steps too narrow to tell apart as one strip, as high as it is full."""
-    one = np.zeros(len(start), dtype=np.intp)
-    filled = lane_load.fill(lane_load.Runs(one, one, start, end, np.ones(len(start))), 1, 1, shown)
+    """Draw steps too narrow to tell apart as one strip, as high as the share of time they fill."""
+    first = np.zeros(len(start), dtype=np.intp)
+    filled = lane_load.fill(
+        lane_load.Runs(first, first, start, end, np.ones(len(start))), 1, 1, shown
+    )
     outlines = lane_load.outlines(filled[0], shown, strip.bottom, strip.top - strip.bottom)
     return _polygons(ax, outlines[0], theme.grey(0.45), strip)
 

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 MOST_LANES = 40
 """The most lanes of a figure made here."""
 LANE_INCHES = 0.26
-"""Height of a lane in a figure made here."""
+"""Height of a lane in inches, in a figure made here."""
 NAMED_TYPES = 6
-"""How many op types have a colour of their own."""
+"""Number of op types that have a colour of their own."""
 FEWER_TYPES = 3
-"""How many have one in a low Axes."""
+"""Number of op types that have a colour of their own in a low Axes."""
 OTHERS = " other op types"
-"""What the legend calls the rest, after their number."""
+"""The legend's words for the rest, after their number."""
 FOR_LANES = 0.6
-"""The least share of a given Axes for the lanes; the rest is for the legend."""
+"""Least share of a given Axes for the lanes; the rest is for the legend."""
 HEIGHT = 0.8
 """The share of a lane that is filled where its thread is busy."""
 SMALLEST_FONT = 6.0
-"""Points; draw fewer lanes rather than smaller letters."""
+"""Smallest font size in points; draw fewer lanes rather than smaller text."""
 LINE = 1.25
-"""Height of a lane in font sizes."""
+"""Height of a lane as a multiple of the font size."""
 ONLY_SUMS = (
     "a timeline needs single runs, but engine='dask' keeps only sums. Load the traces of fewer "
     "hosts without an engine and plot those."
@@ -46,7 +46,7 @@ ONLY_SUMS = (
 
 
 class Drawing(NamedTuple):
-    """Everything that is drawn, and words for the caption."""
+    """What is drawn, and words for the caption."""
 
     runs: lane_load.Runs
     zero: float
@@ -56,9 +56,9 @@ class Drawing(NamedTuple):
     types: list[str]
     """The op type of each colour; the last may stand for all others."""
     noun: str
-    """What the runs are called."""
+    """What the caption calls the runs."""
     left_out: str
-    """The end of the caption that says which lanes are missing."""
+    """The end of the caption, about the lanes that are left out."""
 
 
 def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
@@ -186,7 +186,7 @@ def _name_lanes(
 
 
 def _caption(drawing: Drawing, ax: "Axes") -> str:
-    """Say how many runs the range shown has, and how many are too short to tell apart."""
+    """Write how many runs are in the range shown, and how many are too short to tell apart."""
     start, end = sorted(ax.get_xlim())
     column = (end - start) / (zoom.PER_POINT * layout.size(ax)[0])
     runs = drawing.runs
@@ -211,8 +211,8 @@ def _fill_lanes(ax: "Axes", drawing: Drawing, shown: zoom.Range, theme: "Theme")
     filled = lane_load.fill(drawing.runs, len(drawing.threads), len(colours), shown)
     outlines: list[list[npt.NDArray[np.float64]]] = [[] for _ in colours]
     for lane, shares in enumerate(filled):
-        of_lane = lane_load.outlines(shares, shown, lane + 0.9, -HEIGHT)
-        for number, found in enumerate(of_lane):
+        by_colour = lane_load.outlines(shares, shown, lane + 0.9, -HEIGHT)
+        for number, found in enumerate(by_colour):
             outlines[number] += found
     drawn: list[Artist] = []
     for colour, name, found in zip(colours, drawing.types, outlines, strict=True):

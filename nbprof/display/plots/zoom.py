@@ -1,4 +1,4 @@
-"""Drawing at the figure's resolution, and again whenever another range is shown."""
+"""Draw at the figure's resolution, and redraw whenever the range shown changes."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PER_POINT = 2
-"""Columns per point; half a point is as fine as print."""
+"""Columns per point; half a point is fine enough for print."""
 
 
 class Range(NamedTuple):
@@ -23,12 +23,12 @@ class Range(NamedTuple):
 
     @property
     def column(self) -> float:
-        """The µs of one column."""
+        """The width of one column in µs."""
         return (self.end - self.start) / self.columns
 
 
 def follow(ax: "Axes", draw: "Callable[[Axes, Range], list[Artist]]") -> None:
-    """Draw the current range, and again whenever the Axes gets another one."""
+    """Draw the range shown, and redraw whenever it changes."""
     drawn: list[Artist] = []
 
     def redraw(ax: "Axes") -> None:

@@ -24,7 +24,7 @@ LINES_AT_ONCE = 10_000
 """Lines joined before each write."""
 
 FASTEST = 1
-"""gzip level: the text is so repetitive that more effort gains little."""
+"""gzip level; the text is repetitive, so more effort gains little."""
 
 
 def check_single_runs(profile: "Profile") -> None:
@@ -55,7 +55,7 @@ def write(profile: "Profile", file: BinaryIO) -> None:
 
 
 def write_gzip(profile: "Profile", file: BinaryIO) -> None:
-    """Write the timeline as compressed JSON; equal profiles give equal bytes."""
+    """Write the timeline as compressed JSON; equal profiles produce equal bytes."""
     with gzip.GzipFile("", "wb", FASTEST, file, mtime=0) as compressed:
         write(profile, cast("BinaryIO", compressed))
 

@@ -27,13 +27,13 @@ ROWS_AT_ONCE = 50_000
 """Op runs formatted at once."""
 
 WORDS = ["node", "input_shapes", "layer", "backward", "stack", "is_run"]
-"""Event columns that determine an op run's other arguments."""
+"""Event columns that determine an op run's arguments other than numbers."""
 
 OP = '%s,"ts":%d.%s,"dur":%d.%s,%s,"args":{"step":%d,"self_micros":%d.%s%s%s}}'
 COUNTER = '%s,"ts":%d.%s,"args":{"bytes":%d}}'
 
 DECIMALS = np.array([f"{number:03d}" for number in range(1000)], dtype=object)
-"""Three digits for each number of ns below a µs."""
+"""The decimals of each number of ns below one µs."""
 
 
 def format_micros(ns: int) -> str:
@@ -96,7 +96,7 @@ def counter_lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
 
 
 def _counter_head(device: str, layout: "Layout") -> str:
-    """Begin the events of a device's counter, which is shown with the cell's own threads."""
+    """Return the JSON with which a device's counters begin, shown with the cell's own threads."""
     pid = layout.lanes[layout.ops.lane.min()].pid if len(layout.ops.lane) else 1
     return f'{{"ph":"C","name":{json.dumps(f"live memory of {device}")},"pid":{pid},"tid":{pid}'
 
@@ -108,17 +108,17 @@ def _objects(texts: list[str]) -> "Objects":
 def _per_run(
     events: "pd.DataFrame",
     names: list[str],
-    spell: "Callable[[list[tuple[Any, ...]]], list[str]]",
+    format_rows: "Callable[[list[tuple[Any, ...]]], list[str]]",
 ) -> "Objects":
-    """Return a text for each run, calling `spell` with the distinct rows of these columns."""
+    """Return a text for each run; `format_rows` makes those of the distinct rows."""
     groups = events.groupby(names, dropna=False, sort=False)
     first = groups.head(1)
     distinct = list(zip(*(first[name].tolist() for name in names), strict=True))
-    return _objects(spell(distinct))[groups.ngroup().to_numpy(np.intp)]
+    return _objects(format_rows(distinct))[groups.ngroup().to_numpy(np.intp)]
 
 
 def _heads(profile: "Profile") -> list[str]:
-    """Return how the events of each node begin."""
+    """Return the JSON with which the events of each node begin."""
     nodes = profile.nodes
     return [
         f'{{"ph":"X","name":{json.dumps(name)},"cat":{json.dumps(op_type)}'
@@ -156,7 +156,7 @@ def _word_texts(profile: "Profile", distinct: list[tuple[Any, ...]]) -> list[str
 
 
 def _arguments(name: str, values: Any) -> list[str]:
-    """Format an argument for each value; an empty value gives none."""
+    """Format an argument for each value, an empty text for an empty value."""
     return [f',"{name}":{json.dumps(value)}' if value else "" for value in values]
 
 

@@ -96,7 +96,7 @@ def lay_out(profile: "Profile") -> Layout:
 def _step_slices(profile: "Profile") -> Slices:
     start, micros = (profile.steps[name].to_numpy(float) for name in ("start_micros", "micros"))
     begin, end = (np.rint(times * 1e3).astype(np.int64) for times in (start, start + micros))
-    # Steps that overlap were made by two threads: neither is inside the other.
+    # Steps that overlap come from two threads, and neither is inside the other.
     return Slices(begin, end, side_by_side(begin, end))
 
 
@@ -105,12 +105,12 @@ def _op_slices(profile: "Profile", order: Rows, first_lane: int) -> tuple[Slices
     events = profile.events
     thread = events["thread"].to_numpy(np.intp)
     start = events["start_ns"].to_numpy(np.int64)
-    storey, end = stack(thread, start, start + events["duration_ns"].to_numpy(np.int64))
+    sublane, end = stack(thread, start, start + events["duration_ns"].to_numpy(np.int64))
     counts = np.zeros(len(profile.threads), dtype=np.intp)
-    np.maximum.at(counts, thread, storey + 1)
+    np.maximum.at(counts, thread, sublane + 1)
     first = np.zeros(len(counts), dtype=np.intp)
     first[order] = first_lane + np.cumsum(counts[order]) - counts[order]
-    return Slices(start, end, first[thread] + storey), counts
+    return Slices(start, end, first[thread] + sublane), counts
 
 
 def _order(profile: "Profile") -> Rows:
@@ -147,8 +147,8 @@ def _thread_titles(profile: "Profile", order: Rows, counts: Rows) -> "Iterator[t
     own = is_cell(profile)
     for thread in order.tolist():
         name = f"{names[thread]} ({CELL})" if own[thread] else names[thread]
-        for storey in range(counts[thread]):
-            yield processes[thread], f"{name} ({OVERLAPPING})" if storey else name
+        for sublane in range(counts[thread]):
+            yield processes[thread], f"{name} ({OVERLAPPING})" if sublane else name
 
 
 def _number(
@@ -178,7 +178,7 @@ def _named(kind: str, place: str, name: str, sort_index: int) -> "Iterator[str]"
 
 
 ROUNDING_NS = 1
-"""How far an inner op may seem to outlast the outer one, since both were cut to whole ns."""
+"""Longest time by which rounding alone lets an inner op outlast the outer one."""
 
 
 def side_by_side(start: Ints, end: Ints) -> Rows:
@@ -196,7 +196,7 @@ def side_by_side(start: Ints, end: Ints) -> Rows:
 
 
 def stack(thread: Rows, start: Ints, end: Ints) -> tuple[Rows, Ints]:
-    """Return a lane within its thread for each slice such that slices of a lane nest, and its end.
+    """Return for each slice a lane of its thread, such that the slices of a lane nest, and its end.
 
     An end moves only if rounding alone put it after the outer slice's.
     """
@@ -205,9 +205,9 @@ def stack(thread: Rows, start: Ints, end: Ints) -> tuple[Rows, Ints]:
     columns = (order, thread[order], start[order], end[order])
     current = -1
     lanes: list[list[int]] = []
-    for row, on, begins, ends in zip(*(column.tolist() for column in columns), strict=True):
-        if on != current:
-            current, lanes = on, [[]]
+    for row, on_thread, begins, ends in zip(*(column.tolist() for column in columns), strict=True):
+        if on_thread != current:
+            current, lanes = on_thread, [[]]
         number = _find_lane(lanes, begins, ends)
         open_ends = lanes[number]
         if open_ends and ends > open_ends[-1]:

@@ -1,7 +1,7 @@
 """The code view as a gzipped pprof profile: `go tool pprof -http=: FILE` shows it.
 
-tfprof's inputs give the profile tfprof itself wrote. A recorded cell gives a plain one, with a
-location for each line of Python and nothing lost.
+For tfprof's inputs it is the profile that tfprof itself writes. For a recorded cell it is a plain
+one, with a location for each line of Python and nothing lost.
 """
 
 import gzip
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write(view: "View", file: BinaryIO) -> None:
-    """Write the one selected metric of a code view; equal views give equal bytes."""
+    """Write the one selected metric of a code view; equal views produce equal bytes."""
     build = tfprof_profile.build if view.exact else cell_profile.build
     content = build(CodeRows.of(view)).message()
     with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:

@@ -12,8 +12,10 @@ from nbprof.export.protobuf_writer import number_field
 if TYPE_CHECKING:
     from nbprof.arrays import Floats
 
-DURATION, DEFAULT_TYPE = 10, 14
-"""Field numbers of the profile's duration in ns and of its default sample type."""
+DURATION = 10
+"""Field number of the profile's duration in ns."""
+DEFAULT_TYPE = 14
+"""Field number of the profile's default sample type."""
 
 TIMES = {"micros": "time", "accelerator_micros": "accelerator_time", "cpu_micros": "cpu_time"}
 """pprof names of the time metrics, written in ns so that short times survive."""

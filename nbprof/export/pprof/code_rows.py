@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CodeRows:
-    """A code view made for pprof, with what its rows were made of."""
+    """A code view made for pprof, with the ops behind its rows."""
 
     profile: "Profile"
     metric: str
     """The one selected metric."""
     lines: list[Line]
-    """Line of each shown row; the root's means nothing."""
+    """Line of each shown row; the root's is empty."""
     parents: list[int]
     """Parent row of each shown row."""
     origin: "Origin"
@@ -54,7 +54,7 @@ class CodeRows:
         return [names[node] for node in self.origin.node.tolist()]
 
     def ops_by_row(self, counts: "Mask") -> dict[int, list[int]]:
-        """Return the ops behind each shown row, of the rows of the whole tree that count.
+        """Return the ops behind each shown row, only from the tree's rows that `counts` marks.
 
         Ops come in tree order; those of one line are sorted by name.
         """
@@ -76,10 +76,10 @@ def _shown_lines(origin: "Origin", lines: "Lines") -> list[Line]:
 
 
 def _nearest_shown(origin: "Origin") -> "Rows":
-    """Return for each row of the whole tree the shown row that is it or its nearest ancestor.
+    """Return for each row of the whole tree its nearest shown row: itself or an ancestor.
 
-    0, the root, stands for none. Rows precede their descendants, so the last to claim one is the
-    nearest.
+    0, the root, stands for none. Rows precede their descendants, so the last shown row to claim
+    another is its nearest.
     """
     nearest: npt.NDArray[np.intp] = np.zeros(len(origin.end), dtype=np.intp)
     for row, place in sorted(

@@ -17,7 +17,7 @@ def write(profile: "Profile", file: BinaryIO) -> None:
     than `data_format`, and allocations on GPUs, which only tfprof's timeline draws.
 
     For a captured cell, times become whole µs (sums stay right to half a µs per node and step), a
-    node has one call stack and its mean float_ops, and nodes of the same name get different ones.
+    node has one call stack and its mean float_ops, and nodes that share a name are renamed.
     Layers, threads, traces, run-time shapes and the summary are left out.
     """
     file.write(write_profile_proto(saved_profile(profile)))

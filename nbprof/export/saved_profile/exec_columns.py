@@ -26,11 +26,12 @@ STREAMS = "/stream:all"
 """Suffix of a device's name under which tfprof counts the time of its kernels."""
 
 NEVER = np.iinfo(np.int64).max
+"""Earliest start of an exec before any event of it is seen."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Events:
-    """The events by node and step, with what the execs need of them."""
+    """The events sorted by node and step, and the exec that each belongs to."""
 
     table: "pd.DataFrame"
     row: Ints
@@ -38,7 +39,7 @@ class _Events:
     first: Ints
     """First event of each exec."""
     start: Ints
-    """Start in whole µs; 0 means none in tfprof's files."""
+    """Start in whole µs; in tfprof's files, 0 means that it is unknown."""
     end: Ints
     """End in whole µs."""
     device: Ints
@@ -91,7 +92,7 @@ def _sorted_events(profile: "Profile") -> _Events:
 
 
 def _extent(profile: "Profile", events: "pd.DataFrame") -> tuple[Ints, Ints]:
-    """Return start and end in whole µs; a cell's never start at 0, which would mean no time."""
+    """Return start and end in whole µs; a cell's start at 1 or later, since 0 means no time."""
     start_ns, ns = (events[name].to_numpy(np.int64) for name in ("start_ns", "duration_ns"))
     if profile.recording.tfprof:
         return start_ns // 1000, (start_ns + ns) // 1000
@@ -102,7 +103,7 @@ def _extent(profile: "Profile", events: "pd.DataFrame") -> tuple[Ints, Ints]:
 def _devices(profile: "Profile", events: "pd.DataFrame") -> tuple[list[str], Ints]:
     """Return all device names and the device of each event.
 
-    In a cell it is the node's device; kernels ran on the streams of it.
+    In a cell, that is the device of its node; kernels ran on that device's streams.
     """
     if profile.recording.tfprof:
         return profile.threads["device"].tolist(), events["thread"].to_numpy(np.int64)
@@ -115,7 +116,7 @@ def _devices(profile: "Profile", events: "pd.DataFrame") -> tuple[list[str], Int
 
 
 def _whole_micros(group: Ints, ns: Ints) -> Ints:
-    """Round to µs so that the sum of each run of equal groups is right to half a µs."""
+    """Round to µs such that the sum of each group is off by at most half a µs."""
     until = np.append(0, np.cumsum(ns))
     first = np.append(True, group[1:] != group[:-1])[: len(group)]
     before = np.repeat(until[:-1][first], np.diff(np.append(np.flatnonzero(first), len(group))))
@@ -124,7 +125,7 @@ def _whole_micros(group: Ints, ns: Ints) -> Ints:
 
 
 def _times(events: _Events) -> DeviceTimes:
-    """Return the events that count as time, by exec, the CPU's first, and device."""
+    """Return the times of each exec by device, those of the CPU before the accelerator's."""
     accelerator, ns = events.table["accelerator"].to_numpy(), events.column("self_ns")
     counted = np.flatnonzero(accelerator | events.table["is_run"].to_numpy(bool) | (ns != 0))
     width = max(len(events.devices), 1)
@@ -157,19 +158,19 @@ def _memory(events: _Events) -> ExecMemory:
     }
     has_any: Mask = np.any([values != 0 for values in held.values()], axis=0)
     chosen = np.flatnonzero(events.table["is_run"].to_numpy(bool) | has_any)
-    nothing = np.zeros(len(chosen), dtype=np.int64)
-    none = np.zeros(0, dtype=np.int64)
+    zeros = np.zeros(len(chosen), dtype=np.int64)
+    empty = np.zeros(0, dtype=np.int64)
     return ExecMemory(
         owner=events.row[chosen],
         memory_micros=events.end[chosen],
-        host_temp_bytes=nothing,
-        host_persistent_bytes=nothing,
-        accelerator_temp_bytes=nothing,
-        accelerator_persistent_bytes=nothing,
+        host_temp_bytes=zeros,
+        host_persistent_bytes=zeros,
+        accelerator_temp_bytes=zeros,
+        accelerator_persistent_bytes=zeros,
         requested_bytes=held["bytes"][chosen],
         peak_bytes=held["peak_bytes"][chosen],
         residual_bytes=held["residual_bytes"][chosen],
         output_bytes=held["output_bytes"][chosen],
-        allocator_bytes_in_use=nothing,
-        output_memory=OutputMemory(none, none, none, none.astype(np.uint64)),
+        allocator_bytes_in_use=zeros,
+        output_memory=OutputMemory(empty, empty, empty, empty.astype(np.uint64)),
     )

@@ -169,11 +169,11 @@ def _output_shapes(outputs: dict[int, dict[str, int]]) -> TupleMap:
 
 
 START_NOT_KNOWN = -1
-"""Line where a function begins; TensorFlow 2 always writes this."""
+"""Stands for a function whose first line is unknown; TensorFlow 2 always writes this."""
 
 
 def save_stacks(profile: "Profile") -> tuple[Mask, Traces, StringTable]:
-    """Return which nodes have a stack, the frames of the first each ran with, and their texts."""
+    """Return which nodes have a stack, the frames of each node's first one, and their texts."""
     frames = profile.frames
     of_frame = frames["stack"].to_numpy(np.int64)
     order = np.argsort(of_frame, kind="stable")

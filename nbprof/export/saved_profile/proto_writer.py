@@ -65,9 +65,7 @@ from nbprof.protos.saved_profile import (
     SavedProfile,
     TupleMap,
 )
-from nbprof.protos.texts import (
-    Texts,
-)
+from nbprof.protos.texts import Texts
 
 
 def write_profile_proto(profile: SavedProfile) -> bytes:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 Key = tuple[int, int]
-"""Key of a region on its device: its start in ns and, in a recorded cell, its event.
+"""Key of a region on its device: its start in ns and, in a recorded cell, its event, else 0.
 
 tfprof draws only the first of two ops that start at once.
 """
@@ -59,7 +59,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Run:
-    """One execution."""
+    """One execution of a node; `duration` is in ns."""
 
     device: str
     schedules: bool
@@ -130,7 +130,7 @@ class Runs:
         return found
 
     def scheduled(self, node: int, devices: dict[str, Device]) -> list[Region]:
-        """Return the regions drawn where the node starts; another node may own one it shares."""
+        """Return the regions where a node starts; one may belong to a node that starts at once."""
         drawn = (
             devices[run.device].regions.get(run.key)
             for run in self._by_node.get(node, ())

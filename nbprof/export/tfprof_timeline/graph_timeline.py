@@ -83,7 +83,7 @@ MOST_NODES = 10
 """Number of nodes listed at each point."""
 
 CLOSEST_MICROS = 100
-"""Minimum distance of plotted points in µs."""
+"""Shortest time between plotted points in µs."""
 
 MEGABYTE = 1e6
 
@@ -96,9 +96,11 @@ class NodeMemory:
 
     def __init__(self) -> None:
         self.changes: Bytes = defaultdict(int)
+        """Bytes allocated, or freed if negative."""
         self.readings: Bytes = {}
+        """Bytes that the allocator had in use."""
         self.persistent: Bytes = defaultdict(int)
-        """Bytes kept, by step."""
+        """Bytes kept, by step instead of moment."""
 
     def held(self) -> list[tuple[int, int]]:
         """Return the bytes held from each moment on; persistent bytes count from the start."""
@@ -180,7 +182,10 @@ def _plot(nodes: dict[str, NodeMemory], pid: int) -> list[Event]:
 
 
 def _largest(live: dict[str, int], in_use: int) -> dict[str, str]:
-    """Return the largest holders that fit into the bytes in use; entry 00 only if there is one."""
+    """Return the largest allocations that fit into the bytes in use, and the rest.
+
+    As in tfprof, entry 00 is missing if there are none, and others are N/A.
+    """
     shown = {f"Top Allocation {place:02}": "N/A" for place in range(1, MOST_NODES)}
     rest, place = in_use, 0
     for size, name in sorted((-held, name) for name, held in live.items() if held > 0):

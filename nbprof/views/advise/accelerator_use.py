@@ -22,7 +22,7 @@ ON_THE_HOST = re.compile(
 """Op types that belong on the host even where there is an accelerator."""
 
 GOOD_UTILIZATION = 0.5
-"""A device that is busy for less of the time is advised on, as in tfprof."""
+"""Below this utilization there is advice, as in tfprof."""
 POOR_UTILIZATION = 0.2
 """Below this utilization the advice is severe, as in tfprof."""
 CPU_PERCENT = 10

@@ -1,4 +1,4 @@
-"""One piece of advice."""
+"""What a check returns, and what several checks need to make it."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -7,29 +7,29 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 SEVERITIES = ("high", "medium", "low", "info")
-"""From what costs most to what only says where the time goes."""
+"""Severities, worst first; `info` only says where the time goes."""
 
 MOST_ROWS = 10
 """The most rows that one piece of advice points at."""
 
 
 class Advice(NamedTuple):
-    """What was found, how much it costs, where, and what to do."""
+    """One piece of advice: what was found, how much it costs, where, and what to do."""
 
     check: str
     severity: str
     message: str
     rows: tuple[str, ...] = ()
-    """Names as the views have them."""
+    """Names of the rows that it is about, as views show them."""
 
 
 def first_rows(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the first distinct names, as many as advice points at."""
+    """Return the first `MOST_ROWS` distinct names."""
     return tuple(dict.fromkeys(names))[:MOST_ROWS]
 
 
 def percent_of_wall(profile: "Profile", category: str) -> float:
-    """Return the share of the wall time that a category of the summary has, in percent."""
+    """Return the share of a category of the summary in the wall time, in percent."""
     spent = profile.spent
     ns = float(spent.loc[spent["category"] == category, "ns"].sum())
     wall = spent["ns"].sum() if len(profile.machines) > 1 else profile.recording.wall_ns

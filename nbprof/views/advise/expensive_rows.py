@@ -20,7 +20,7 @@ SCOPE_MICROS = 100
 LINE_MICROS = 1000
 """Shortest line that is named, as in tfprof, in µs."""
 LINE_DEPTH = 3
-"""How many levels of lines below the first branch are named, as in tfprof."""
+"""Number of levels below the first branch whose lines are named, as in tfprof."""
 DOMINANT_PERCENT = 50
 """Smallest share of a cell's op time that is worth naming: more than all other op types."""
 DOMINANT_WALL_PERCENT = 20

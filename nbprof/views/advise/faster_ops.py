@@ -20,7 +20,7 @@ BIASES = ("BiasAdd", "BiasAddV1")
 ACTIVATIONS = ("Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid")
 
 UNFUSED_PERCENT = 5
-"""Smallest share of the op time that is worth fusing; fusing saves a part of it."""
+"""Smallest share of the op time worth advice; fusing saves part of it."""
 
 
 def batch_norm(profile: "Profile") -> list[Advice]:
@@ -39,7 +39,7 @@ def batch_norm(profile: "Profile") -> list[Advice]:
 
 
 def data_format(profile: "Profile") -> list[Advice]:
-    """Find ops on a GPU with channels last."""
+    """Find ops on a GPU whose data format is channels last."""
     nodes = profile.nodes
     if "data_format" not in nodes:
         return []
@@ -58,7 +58,7 @@ def data_format(profile: "Profile") -> list[Advice]:
 def unfused(profile: "Profile") -> list[Advice]:
     """Find biases and activations that ran apart from the MatMul or Conv2D before them."""
     micros = _micros(profile)
-    apart = _apart(profile)
+    apart = _not_fused(profile)
     spent = micros[apart].sum()
     percent = 100 * spent / max(micros.sum(), 1e-10)
     if not len(apart) or percent < UNFUSED_PERCENT:
@@ -72,7 +72,7 @@ def unfused(profile: "Profile") -> list[Advice]:
     return [Advice("unfused ops", "low", message, first_rows(names))]
 
 
-def _apart(profile: "Profile") -> npt.NDArray[np.intp]:
+def _not_fused(profile: "Profile") -> npt.NDArray[np.intp]:
     """Return the nodes that ran but could have been fused into the node that feeds them.
 
     A value that is used more than once, for instance by its gradient, cannot be fused away.
@@ -84,8 +84,8 @@ def _apart(profile: "Profile") -> npt.NDArray[np.intp]:
     ran[-1] = False
     uses = inputs["source"].value_counts()
     found: set[int] = set()
+    fed = inputs[(inputs["source"] >= 0) & (inputs["position"] == 0)]
     for heads, tails in ((FUSIBLE, BIASES), (BIASES, ACTIVATIONS)):
-        fed = inputs[(inputs["source"] >= 0) & (inputs["position"] == 0)]
         for node, source in zip(fed["node"].tolist(), fed["source"].tolist(), strict=True):
             fits = op_type[source] in heads and op_type[node] in tails
             if fits and ran[node] and ran[source] and uses[source] == 1:

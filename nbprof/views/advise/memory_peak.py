@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 PEAK_BYTES = 100e6
 """Smallest peak worth advice, in bytes."""
 PEAK_TENSORS = 3
-"""The number of tensors that are few enough to look at one by one."""
+"""Number of tensors that is small enough to look at each."""
 PEAK_PERCENT = 60
-"""Smallest share of the peak that those tensors must have together."""
+"""Smallest share of the peak that these tensors must make up together."""
 
 
 def few_tensors(profile: "Profile") -> list[Advice]:

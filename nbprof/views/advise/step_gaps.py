@@ -13,19 +13,22 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 WAITING = "waiting for input"
+"""The summary's category for it."""
 NEXT = ("IteratorGetNext", "IteratorGetNextAsOptional", "IteratorGetNextSync")
+"""Op types that ask for a batch."""
 PIPELINE = "input pipeline"
+"""The layer of the ops that prepare batches."""
 
 INPUT_PERCENT = 15
-"""From this share of the wall time on TensorFlow's own profiler calls a program input-bound."""
+"""Share of the wall time from which TensorFlow's own profiler calls a program input-bound."""
 INPUT_HIGH_PERCENT = 40
 """From this share on the advice is severe: input takes about as long as all computing."""
 INPUT_WAIT_MICROS = 1000
-"""Shorter pauses in a step are the executor's own, in µs."""
+"""Shortest pause in a step that is a wait for input, in µs; the executor makes shorter ones."""
 LOOP_STEPS = 5
-"""Fewer steps do not make a loop."""
+"""Fewest steps that make a loop."""
 PYTHON_PERCENT = 40
-"""Smallest share worth advice; Keras' own work between batches stays well below."""
+"""Smallest share of the wall time worth advice; Keras' own work between batches stays below."""
 PYTHON_MICROS = 2000
 """Shortest gap worth advice, in µs; Keras' own work between batches takes under 1 ms."""
 PYTHON_HIGH_PERCENT = 70
@@ -71,10 +74,10 @@ def _pauses_in_steps(profile: "Profile") -> list[float]:
     if not asks.any():
         return []
     layers = profile.layers["name"].to_numpy(dtype=object)
-    of_input = np.isin(np.append(layers, ""), PIPELINE)[events["layer"]]
+    is_pipeline = np.isin(np.append(layers, ""), PIPELINE)[events["layer"]]
     # An op that runs others spans them all, including their pauses.
     works = events["self_ns"].to_numpy() * 2 >= events["duration_ns"].to_numpy()
-    busy = events[~asks & ~of_input & works]
+    busy = events[~asks & ~is_pipeline & works]
     steps = profile.steps
     ends = dict(zip(steps["step"], (steps["start_micros"] + steps["micros"]) * 1e3, strict=True))
     requests = events[asks]
@@ -87,7 +90,7 @@ def _pauses_in_steps(profile: "Profile") -> list[float]:
 
 
 def _longest_pause(busy: "pd.DataFrame", begin: float, end: float) -> float:
-    """Return the longest time between `begin` and `end` in which none of these runs, in µs."""
+    """Return the longest pause of these runs in µs, between `begin` and `end` in ns."""
     order = np.argsort(busy["start_ns"].to_numpy(), kind="stable")
     start = busy["start_ns"].to_numpy()[order]
     until = np.maximum.accumulate(start + busy["duration_ns"].to_numpy()[order])

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 RETRACES = 3
 """Fewest retraces worth advice: tf.function relaxes shapes after one or two, Keras has two."""
 RETRACE_PERCENT = 5
-"""Smallest share of the wall time that is worth a change."""
+"""Smallest share of the wall time worth advice."""
 RETRACE_HIGH_PERCENT = 25
 """From this share of the wall time on the advice is severe."""
 EAGER_RUNS = 1000
 """Fewest eager ops that make a loop; setting up a model runs a few hundred."""
 EAGER_MICROS = 50
-"""An op that takes this long hides the cost of its dispatch, in µs."""
+"""Duration in µs at which an op hides the cost of its dispatch."""
 STARTING_PERCENT = 50
 """Smallest share of the wall time worth advice: more goes into starting ops than running them."""
 STARTING_HIGH_PERCENT = 70

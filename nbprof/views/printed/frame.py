@@ -43,7 +43,7 @@ def make_view(
 
 
 def _below_rows(rows: list[Row]) -> list[str]:
-    """List the columns that are printed below rows, as far as any row has them."""
+    """List the columns printed below rows that any row has."""
     return [
         name
         for name, column in COLUMNS.items()
@@ -52,7 +52,7 @@ def _below_rows(rows: list[Row]) -> list[str]:
 
 
 def _is_exact(name: str, headings: "Sequence[Heading]", rows: list[Row]) -> bool:
-    """Return whether tfprof can have printed this: its code view has no counts or shapes."""
+    """Return whether tfprof can have printed this; its code view never has counts or shapes."""
     extra = any(heading.column.not_for_lines for heading in headings)
     printed = all(row.get("counted", True) for row in rows)
     return not (VIEWS[name].rows_are_lines and extra and printed)

@@ -8,7 +8,7 @@ from nbprof.units import MICROS, parse_number
 from nbprof.views.printed.legend import RowError
 
 DETAIL = "input_type:"
-"""How a line of shapes below a row begins."""
+"""Beginning of a line of shapes below a row."""
 _COUNTS = re.compile(r"run\*([0-9]{1,18})\|defined\*([0-9]{1,18})\)\s*")
 
 

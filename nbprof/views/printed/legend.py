@@ -1,4 +1,4 @@
-"""The legend: which columns a printed report has, in the words of any release of tfprof."""
+"""The legend: the columns of a printed report, as any release of tfprof names them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from nbprof.errors import NbprofError
 from nbprof.units import BYTES, MICROS, parse_number
 
 BEGINS = "node name |"
-"""How the legend begins."""
+"""Beginning of the legend."""
 
 
 class RowError(Exception):
@@ -71,11 +71,11 @@ def parse_legend(line: str, number: int) -> tuple[Heading, ...]:
 
 
 WORDS_IN_DOC = {"param": "params", "flops": "float_ops", "input shape": "input_shapes"}
-"""Names that tfprof's Doc block has for columns with another title."""
+"""Columns that tfprof's Doc block calls something other than their title."""
 
 
 def legend_of_doc(lines: Sequence[str]) -> tuple[Heading, ...]:
-    """Read the columns of an op view of no nodes, which has no legend, from its Doc block."""
+    """Read the columns of an op view without nodes from its Doc block, since it has no legend."""
     known = {title: heading.column.name for title, heading in _headings().items()}
     known |= {name: name for name in ("device", "op_types", "occurrence")} | WORDS_IN_DOC
     words = {line.partition(": ")[0] for line in lines}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nbprof.views.printed.legend import Heading
 
 NAME_WIDTH = 25
-"""Bytes to which tfprof pads a name."""
+"""Width in bytes to which tfprof pads a name."""
 
 # Repetitions in these patterns are bounded, so that no text takes long.
 _SHARE = r"(-?[0-9]{1,25}\.[0-9]{1,2})%"
@@ -102,9 +102,9 @@ class OpRows:
 
 
 def _digits_of_name(name: str, number: str, rest: str) -> int:
-    """Return how many digits belong to the name, where it runs into its first number.
+    """Return how many digits belong to a name that runs into its first number.
 
-    tfprof pads names to 25 letters and cells to 30; if both are longer, no space is left between
+    tfprof pads names to 25 bytes and cells to 30; if both are longer, no space is left between
     them. Names of ops often end in V2; a number never begins with 0 and is below 1000 before a k.
     """
     taken = 0
@@ -135,12 +135,12 @@ def _cut_at_width(line: str, first: "Heading") -> tuple[str, str]:
     else:
         end = _length_of_type(line.partition(",")[0])
     if not end and line:
-        raise RowError("expected a name and its cells from the 26th letter on")
+        raise RowError("expected a name of up to 25 bytes, then its cells")
     return line[:end].rstrip(" "), line[end:]
 
 
 def _length_of_type(line: str) -> int:
-    """Return the length of a name that is followed by its op types, itself among them."""
+    """Return the length of a name that is followed by its op types, one of which is the name."""
     first, *types = line.split("|")
     half = first[: len(first) // 2]
     types += [half] * (first == half + half)
@@ -156,7 +156,7 @@ def _parse_cell(heading: "Heading", cell: str, shared_number: re.Pattern[str]) -
 
 
 def _parse_shared(heading: "Heading", cell: str, shared_number: re.Pattern[str]) -> dict[str, Any]:
-    """Read `5us (100.00%, 3.50%)`: the share of this row and those below, then its own."""
+    """Read `5us (100.00%, 3.50%)`: the share from this row down, then its own."""
     found = shared_number.fullmatch(cell)
     number = found[1] + found[2] if found and found[1] else cell
     if not found or not number.endswith(heading.column.suffix):

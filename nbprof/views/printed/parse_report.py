@@ -17,17 +17,17 @@ from nbprof.views.printed.legend import (
 )
 from nbprof.views.printed.op_rows import OpRows
 from nbprof.views.printed.tree_rows import TreeRows, split_row
-from nbprof.views.printed.view_guess import PROMPT, guessed, is_graph, named_above
+from nbprof.views.printed.view_guess import PROMPT, guess_tree_view, is_graph, named_above
 from nbprof.views.view import View
 
 ENDS = ("=====", "```", PROMPT)
-"""How a line begins that ends any table."""
+"""Beginnings of lines that end any table."""
 CUT = "… and "
-"""How the line begins that nbprof writes below a report it had to cut."""
+"""Beginning of the line that nbprof writes below a report it had to cut."""
 LEFT_OUT = ("...", "…")
 """Lines that stand for rows someone left out."""
 WIDEST_QUOTE = 60
-"""Cut a longer line in an error."""
+"""Longest line that an error quotes in full, in characters."""
 
 NO_REPORT = (
     "this is not a tfprof report: expected a line 'node name | …' with the names of its columns, "
@@ -49,12 +49,12 @@ def parse_text(report: str) -> View:
     notes += [heading.note for heading in table.headings if heading.note]
     notes += rows.notes
     name = named or "op"
-    if isinstance(rows.kind, TreeRows) and named is None:
-        name = guessed(table.headings, rows.kind.rows, table.legend)
+    if isinstance(rows.reader, TreeRows) and named is None:
+        name = guess_tree_view(table.headings, rows.reader.rows, table.legend)
         notes.append(GUESSED.format(name))
-    elif name == "scope" and is_graph(rows.kind.rows):
+    elif name == "scope" and is_graph(rows.reader.rows):
         name = "graph"
-    return make_view(name, table.headings, rows.kind.rows, tuple(notes))
+    return make_view(name, table.headings, rows.reader.rows, tuple(notes))
 
 
 def _check_letters(lines: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ def _check_letters(lines: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Table:
-    """Where the table is, and its columns."""
+    """The place of the table in the report, and its columns."""
 
     lines: Sequence[str]
     """All lines of the report, without the table's indentation."""
@@ -105,7 +105,7 @@ def _first(lines: Sequence[str], beginning: str) -> int | None:
 
 
 def _cells_of_root(line: str, number: int) -> list[str]:
-    if line.rstrip() == ROOT:  # the op view of no nodes and no columns
+    if line.rstrip() == ROOT:  # the op view without nodes and columns
         return []
     try:
         name, cells = split_row(line)
@@ -120,16 +120,16 @@ def _cells_of_root(line: str, number: int) -> list[str]:
 class _Read:
     """The rows of a table, and notes about them."""
 
-    kind: OpRows | TreeRows
+    reader: OpRows | TreeRows
     notes: list[str]
 
 
 def _read(table: _Table, named: str | None) -> _Read:
-    """Read the rows up to the table's end; a damaged row is an error, not an end."""
+    """Read the rows up to the table's end; a damaged row is an error, not the end."""
     begin = table.first + bool(table.legend)
     rest = [(begin + 1 + place, line) for place, line in enumerate(table.lines[begin:])]
     is_tree = _is_tree(rest, named)
-    kind = TreeRows(table.headings) if is_tree else OpRows(table.headings)
+    reader = TreeRows(table.headings) if is_tree else OpRows(table.headings)
     notes: list[str] = []
     blanks = 0
     end = len(rest)
@@ -138,16 +138,16 @@ def _read(table: _Table, named: str | None) -> _Read:
             blanks += 1
         elif line.strip() in LEFT_OUT:
             notes.append(f"rows were left out of the report at its line {number}")
-        elif _is_over(kind, line, blanks) or not _taken(kind, line, number, blanks):
+        elif _is_over(reader, line, blanks) or not _taken(reader, line, number, blanks):
             end = place
             break
         else:
             blanks = 0
-    if is_tree and not kind.rows:
+    if is_tree and not reader.rows:
         raise NbprofError(f"line {begin + 1}: expected the row '{ROOT} (…)' of a tree.")
     notes += [line for _, line in rest[end : end + 1] if line.startswith(CUT)]
-    _check_rest(kind, rest[end:])
-    return _Read(kind, notes)
+    _check_rest(reader, rest[end:])
+    return _Read(reader, notes)
 
 
 def _is_tree(rest: Iterable[tuple[int, str]], named: str | None) -> bool:
@@ -157,37 +157,40 @@ def _is_tree(rest: Iterable[tuple[int, str]], named: str | None) -> bool:
     return first.startswith(f"{ROOT} (")
 
 
-def _is_over(kind: OpRows | TreeRows, line: str, blanks: int) -> bool:
+def _is_over(reader: OpRows | TreeRows, line: str, blanks: int) -> bool:
     if line.startswith((*ENDS, CUT, BEGINS)):
         return True
-    return kind.ends(line) or bool(kind.rows and blanks and kind.blank_ends)
+    return reader.ends(line) or bool(reader.rows and blanks and reader.blank_ends)
 
 
-def _taken(kind: OpRows | TreeRows, line: str, number: int, blanks: int) -> bool:
-    """Read a row; a line that is none ends the table if enough empty lines precede it."""
+def _taken(reader: OpRows | TreeRows, line: str, number: int, blanks: int) -> bool:
+    """Read a row; return False if the line is not one and the table may have ended before it.
+
+    It may have if enough empty lines precede the line.
+    """
     try:
-        kind.take(line)
+        reader.take(line)
     except RowError as why:
-        if blanks >= kind.needed_blanks and kind.rows:
+        if blanks >= reader.needed_blanks and reader.rows:
             return False
         raise _refused(number, line, f"{why}") from None
     return True
 
 
-def _check_rest(kind: OpRows | TreeRows, rest: Sequence[tuple[int, str]]) -> None:
+def _check_rest(reader: OpRows | TreeRows, rest: Sequence[tuple[int, str]]) -> None:
     """Refuse a second report, and rows after the apparent end, so that none get lost."""
     for number, line in rest:
         if line.lstrip(" ").startswith((BEGINS, ROOT)):
             raise NbprofError(f"line {number} begins a second report; parse one at a time.")
-        if kind.rows_are_distinct and _is_row(kind, line):
+        if reader.rows_are_distinct and _is_row(reader, line):
             raise _refused(
                 number, line, f"expected no row after line {rest[0][0]}, which is not one"
             )
 
 
-def _is_row(kind: OpRows | TreeRows, line: str) -> bool:
+def _is_row(reader: OpRows | TreeRows, line: str) -> bool:
     try:
-        kind.parse(line)
+        reader.parse(line)
     except RowError:
         return False
     return True

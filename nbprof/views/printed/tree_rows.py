@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from nbprof.views.printed.legend import Heading
 
 NO_SELF = "--"
-"""tfprof's text for the own number of a row that does not count for itself."""
+"""What tfprof prints as the own number of a row that does not count for itself."""
 NOT_IN_CODE = " N/A in code view"
 """What tfprof prints after the name of a column that its code view does not have."""
 IN_VALUES = ("[", "]")
-"""How the lines of a variable's value begin, which are printed below its row."""
+"""Beginnings of the lines of a variable's value, which are printed below its row."""
 
 
 class TreeRows:

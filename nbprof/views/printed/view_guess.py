@@ -1,4 +1,4 @@
-"""Which view a printed report shows: by what is written above it, else by its rows."""
+"""Which view a printed report shows, judging by the text above it or else by its rows."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nbprof.views.printed.legend import Heading
 
 PROMPT = "tfprof>"
-"""How a line that was typed into tfprof begins."""
+"""Beginning of a line that was typed into tfprof."""
 _LINE_OF_CODE = re.compile(r":[0-9]{1,9}:")
 
 
@@ -29,7 +29,9 @@ def named_above(lines: Sequence[str]) -> str | None:
     return None
 
 
-def guessed(headings: "Sequence[Heading]", rows: Sequence[dict[str, Any]], legend: str) -> str:
+def guess_tree_view(
+    headings: "Sequence[Heading]", rows: Sequence[dict[str, Any]], legend: str
+) -> str:
     """Guess which of tfprof's tree views the rows are from."""
     if _is_code(headings, rows, legend):
         return "code"
@@ -37,7 +39,7 @@ def guessed(headings: "Sequence[Heading]", rows: Sequence[dict[str, Any]], legen
 
 
 def is_graph(rows: Sequence[dict[str, Any]]) -> bool:
-    """Return whether a tree is a graph view, whose Doc block says `scope` in tfprof."""
+    """Return whether a tree is a graph view; tfprof's Doc block calls that `scope`, too."""
     root_type = rows[0].get("op_types")
     if root_type in ("_TFGraphParent", "_kTFScopeParent"):
         return bool(root_type == "_TFGraphParent")
