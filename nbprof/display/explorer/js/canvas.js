@@ -7,7 +7,7 @@ const LABEL_COLOUR = "#111";
 export class Canvas {
   /**
    * @param {() => void} draw
-   * @param {string} help the line below the canvas while nothing is pointed at
+   * @param {string} help the line below the canvas while the pointer is elsewhere
    * @param {string} [role]
    */
   constructor(draw, help, role = "application") {
@@ -40,7 +40,7 @@ export class Canvas {
 
   /**
    * @param {MouseEvent} event
-   * @returns {{x: number, y: number}} its place in the canvas' own pixels
+   * @returns {{x: number, y: number}} its place, in pixels of the canvas
    */
   place({ clientX, clientY }) {
     const { left, top } = this.element.getBoundingClientRect();
@@ -53,7 +53,7 @@ export class Canvas {
     this.element.setAttribute("aria-label", text);
   }
 
-  /** @param {string} help from now on */
+  /** @param {string} help to show from now on */
   setHelp(help) {
     if (help === this.help) return;
     this.help = help;
@@ -63,7 +63,7 @@ export class Canvas {
   /**
    * Show a line below the canvas.
    * @param {string} [text]
-   * @param {boolean} [aloud] whether screen readers read it, as it answers a key
+   * @param {boolean} [aloud] whether screen readers announce it, because it answers a key
    */
   showTip(text = this.help, aloud = false) {
     setAttributes(this.tip, { "aria-live": aloud ? "polite" : "off" });
@@ -71,7 +71,7 @@ export class Canvas {
   }
 
   /**
-   * Clear the canvas and give it as many pixels as it has on the screen.
+   * Clear the canvas and match its resolution to the screen.
    * @param {number} width
    * @param {number} height
    * @param {number} fontSize in pixels

@@ -4,8 +4,8 @@ import { element } from "./dom.js";
 
 /**
  * @param {string} text
- * @param {HTMLElement} host where an element may be added for a moment
- * @param {HTMLElement} focus what gets the focus back
+ * @param {HTMLElement} host the element to which a hidden one may be added for a moment
+ * @param {HTMLElement} focus the element that gets the focus back
  */
 export async function copyText(text, host, focus) {
   try {

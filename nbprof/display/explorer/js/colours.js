@@ -1,4 +1,4 @@
-/** Colourings of the flame and the timeline, and their legends. */
+/** Colourings: which colours the flame and the timeline use, and their legends. */
 
 import { byFamily, byText, FAMILY_CATEGORIES, familyOf, mostOf, SEVERAL } from "./families.js";
 import { heat, kindColour, MIXED, OTHER } from "./palette.js";
@@ -65,7 +65,7 @@ function byMost(name, divide) {
 }
 
 /**
- * Without kinds, a column may hold the op types; in the op view, the names are the types.
+ * For explorers without kinds: op types are in a column, or in the op view the names themselves.
  * @type {Colouring}
  */
 const byTypesOfRows = {

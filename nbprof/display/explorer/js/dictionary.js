@@ -1,13 +1,13 @@
 /** The texts of an explorer: searched and sorted as a whole. */
 
-/** Ends words, so that joined texts become the same lower case letters as single ones. */
+/** Ends words, so that joined texts have the same lower case as single ones. */
 const SEPARATOR = "\n";
 
 export class Dictionary {
   /** @param {string[]} strings all different */
   constructor(strings) {
     this.strings = strings;
-    /** All texts in lower case, joined: one long text is searched much faster than many. */
+    /** All texts in lower case, joined: searching one long text is much faster. */
     this.joined = "";
     /** @type {Int32Array | null} where each text ends in it */
     this.ends = null;
@@ -21,7 +21,7 @@ export class Dictionary {
     const { strings } = this;
     const whole = strings.join(SEPARATOR);
     this.joined = whole.toLowerCase();
-    // Some letters become two in lower case.
+    // Some characters become two in lower case.
     const same = this.joined.length === whole.length;
     this.ends = new Int32Array(strings.length);
     for (let code = 0, end = 0; code < strings.length; code++, end += SEPARATOR.length) {

@@ -1,4 +1,4 @@
-/** The explorer's entrances: `begin` in a page, `render` in a widget. */
+/** The explorer's entry points: `begin` in a page, `render` in a widget. */
 
 import { element } from "./dom.js";
 import { ExplorerData, readPage } from "./explorer_data.js";
@@ -16,6 +16,7 @@ import { Explorer } from "./linked_explorer.js";
  *   off: (name: string, hear: (message: any) => void) => void}} Model
  */
 
+/** Times to look for the elements that wait for the data. */
 const TRIES = 50;
 /** Milliseconds between two tries. */
 const PAUSE = 100;

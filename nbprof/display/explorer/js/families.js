@@ -1,4 +1,4 @@
-/** Families of ops: what kind of work an op type does, and what most of a row is. */
+/** Families of ops: the kind of work that op types do, and the kind that dominates a row. */
 
 import { kindColour, MIXED, OTHER } from "./palette.js";
 import { rowOf } from "./run_kinds.js";
@@ -7,7 +7,7 @@ import { rowOf } from "./run_kinds.js";
 /** @typedef {import("./run_kinds.js").RunKinds} RunKinds */
 /** @typedef {{name: string, colour: string}} Category */
 
-/** The first pattern that matches an op type is its family. */
+/** Families with patterns; the first pattern that matches an op type is its family. */
 /** @type {[string, RegExp][]} */
 const FAMILIES = [
   ["communication", /^_?(Host)?(Send|Recv)$|^Collective|^Nccl|AllReduce|^all-|^reduce-sc|^collective/],
@@ -35,7 +35,7 @@ const FAMILIES = [
     "divide|exponential|select|compare|tanh|maximum|minimum|power|negate|abs|log|rng|clamp|and|or|not|xor)",
   )],
 ];
-/** Share of a row's time from which on a family is what the row mostly is. */
+/** Least share of a row's time that makes a category the row's own. */
 const MOSTLY = 2 / 3;
 
 /**
@@ -98,7 +98,7 @@ export function byText(kinds, codes) {
 }
 
 /**
- * Find the category that most of each row's time is in; categories.length if there is none.
+ * Find the category that most of each row's time is in; categories.length if none dominates.
  * @param {Table} table
  * @param {RunKinds} kinds
  * @param {Division} division

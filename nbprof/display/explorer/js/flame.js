@@ -18,7 +18,7 @@ import { format, share } from "./units.js";
 /** Height of a level in pixels. */
 const LEVEL = 20;
 const MOST_LEVELS = 14;
-/** Width in pixels from which on a block has a label. */
+/** Least width of a block with a label, in pixels. */
 const LEAST_LABEL = 26;
 const HELP = "a click zooms; arrow keys go from block to block, Enter zooms, Escape zooms out";
 
@@ -47,7 +47,7 @@ export class Flame {
     this.blocks = [];
     /** @type {Block | null} the block that has the keyboard focus */
     this.active = null;
-    /** The row that takes the whole width, -1 if all do together. */
+    /** The row that takes the whole width, -1 if all rows share it. */
     this.top = -1;
     this.levels = 1;
     /** @type {{column: Column, values: Float64Array, children: import("./tree.js").Children} | null} */
@@ -145,7 +145,7 @@ export class Flame {
     const { active } = this;
     this.active = (active && this.blocks.find((block) => isSame(block, active))) ?? null;
     const levels = this.blocks.reduce((most, block) => Math.max(most, block.depth + 1), 1);
-    // Do not move what is below when the flame is zoomed.
+    // Zooming must not move what is below the flame.
     this.levels = Math.max(this.levels, Math.min(levels, MOST_LEVELS));
     const paint = this.paintOf(column);
     if (paint) this.paint(width, this.levels * LEVEL, paint);

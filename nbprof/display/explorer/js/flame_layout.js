@@ -61,7 +61,7 @@ export function blockAt(blocks, x, depth) {
 }
 
 /**
- * Find where an arrow key leads: to the next block on the same level, or to the one below or above.
+ * Find the block that an arrow key leads to: the next on the same level, or one below or above.
  * @param {Block[]} blocks
  * @param {Block} from
  * @param {string} key

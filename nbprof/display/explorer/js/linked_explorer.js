@@ -20,7 +20,7 @@ import { ViewState } from "./view_state.js";
  *   range: Range | null}} Selection
  */
 
-/** Milliseconds after which a new explorer prepares for what the user may do next. */
+/** Milliseconds until a new explorer prepares for what the user may do next. */
 const IDLE = 200;
 
 export class Explorer {
@@ -258,7 +258,7 @@ export class Explorer {
 
   /**
    * @param {string} text
-   * @param {string} done the status to show then
+   * @param {string} done the status to show afterwards
    */
   async copy(text, done) {
     await copyText(text, this.element, this.table.grid);

@@ -1,6 +1,6 @@
-/** The colours of blocks; text on them is dark in light and dark themes. */
+/** The colours of blocks; text on them is dark in every theme. */
 
-/** Neighbours differ for colour-blind people, too. */
+/** Colours whose neighbours differ for colour-blind people, too. */
 const PALETTE = ["#b9b4e6", "#f0a07a", "#8ec5e8", "#e9e17f", "#8fd0b3", "#e8a3c8", "#cdb08f"];
 export const OTHER = "#c4c4c4";
 export const MIXED = "#ece6da";

@@ -17,7 +17,7 @@ import { numbers } from "./packed_columns.js";
  * @typedef {{of: (metric: string) => Added | null, ran: Uint8Array}} Sums
  */
 
-/** Largest relative difference between a sum and the number that Python shipped. */
+/** Largest relative difference allowed between a sum and the number that Python shipped. */
 const SAME = 1e-6;
 /** Metrics to compare with the shipped numbers, the best one first. */
 const COMPARED = ["micros", "run_count"];
@@ -161,7 +161,7 @@ const isSameNumber = (one, other) => !(Math.abs(one - other) > SAME * (1 + Math.
 const UNKNOWN_SEEN = 1;
 const KNOWN_SEEN = 2;
 
-/** Sums of numbers by row; unknown numbers are skipped, a sum of nothing else is unknown. */
+/** Sums of numbers by row; unknown numbers are skipped, a sum of only unknown ones is unknown. */
 class TreeSum {
   /** @param {Table} table */
   constructor(table) {
@@ -222,7 +222,7 @@ export function showSums(table, sums) {
         const added = sums.of(metric);
         if (!added) return { values: new Float64Array(table.rows).fill(NaN), whole: null };
         const values = role === "total" ? added.total : added.own;
-        // A row that does not count for itself does not in a part of the time, either.
+        // A row without a number of its own has none in a stretch of time, either.
         for (let row = 0; row < table.rows; row++) {
           if (column.shipped[row] !== column.shipped[row]) values[row] = NaN;
         }

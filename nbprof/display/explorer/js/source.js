@@ -10,7 +10,7 @@ import { format, share } from "./units.js";
  * `rows` are rows of the code view; `tops` those of them that are not below another.
  */
 
-/** Lines to show, at most: the costliest. */
+/** Most lines to show: the costliest. */
 const MOST_LINES = 300;
 const MOST_COLUMNS = 3;
 /** Metrics to show after the one by which the report was ordered, before any others. */
@@ -47,7 +47,7 @@ export function linesOf(table) {
 }
 
 /**
- * Add up what a line cost, with all that it called; NaN if nothing of it is known.
+ * Add up what a line cost, including all that it called; NaN if nothing is known.
  * @param {Line} line
  * @param {Column} column
  */

@@ -13,9 +13,9 @@ import { gridKey, HEADER } from "./table_keys.js";
  */
 
 const HEAD_HEIGHT = 40;
-/** Rows that the table shows without scrolling, at most. */
+/** Most rows that the table shows without scrolling. */
 const MOST_IN_SIGHT = 18;
-/** Rows that can be scrolled to: browsers limit the height of elements. */
+/** Most rows that can be scrolled to, because browsers limit the height of elements. */
 export const MOST_ROWS_TALL = 600000;
 const WIDTHS = { name: 230, total: 142, self: 142, count: 104, label: 170 };
 const LEAST_WIDTH = 48;
@@ -43,7 +43,7 @@ export class TreeTable {
     this.anchor = 0;
     /** @type {ViewState | null} */
     this.shown = null;
-    /** The number of rows that it has room for. */
+    /** The number of rows that the table has room for. */
     this.inSight = 0;
     /** Scroll position and size; reading them from the element while drawing is slow. */
     this.sight = { top: 0, left: 0, width: 0, height: 0 };
@@ -130,7 +130,7 @@ export class TreeTable {
   }
 
   /**
-   * Take as much height as what was here before, so that nothing below moves.
+   * Become as tall as what was here before, so that nothing below moves.
    * @param {number} more pixels
    */
   grow(more) {
@@ -146,7 +146,7 @@ export class TreeTable {
     const height = Math.min(rows.length, MOST_ROWS_TALL) * ROW_HEIGHT;
     this.body.style.height = `${height}px`;
     const inSight = Math.min(Math.max(rows.length, 3), MOST_IN_SIGHT);
-    // Do not move what is below with every letter of a search.
+    // Typing a search must not move what is below the table.
     this.inSight = this.state.kept ? Math.max(inSight, this.inSight) : inSight;
     this.setHeight(this.inSight);
     setAttributes(this.grid, {

@@ -4,9 +4,9 @@
 
 /** The place of the header, above row 0. */
 export const HEADER = -1;
-/** Rows that PageUp and PageDown move by. */
+/** Rows by which PageUp and PageDown move. */
 const PAGE = 15;
-/** Pixels that a key changes the width of a column by. */
+/** Pixels by which a key changes the width of a column. */
 const WIDER = 16;
 
 /** @type {Record<string, [number, number]>} */

@@ -16,7 +16,7 @@ import { format } from "./units.js";
  * @property {(event: number) => void} event
  */
 
-/** Pixels from which on a press is a drag. */
+/** Pixels that turn a press into a drag. */
 const LEAST_DRAG = 4;
 /** Shortest stretch that can be zoomed to, in µs. */
 const LEAST_WINDOW = 0.5;
@@ -81,7 +81,7 @@ export class Timeline {
     return `timeline of ${cut} op runs on ${lanes.length} lanes${peak}; the table has the numbers`;
   }
 
-  /** Colour the op runs by what was chosen. */
+  /** Colour the op runs as chosen. */
   divide() {
     const { kinds } = this.events;
     const { divide } = DIVISIONS.find(({ name }) => name === this.colour.value) ?? DIVISIONS[0];
@@ -104,7 +104,7 @@ export class Timeline {
     return this.from + (x / this.canvas.width) * (this.to - this.from);
   }
 
-  /** Draw; the first time, let the table be painted before. */
+  /** Draw; the first time, only after the table has been painted. */
   drawLater() {
     if (this.drawn) return this.draw();
     requestAnimationFrame(() => setTimeout(() => this.draw()));

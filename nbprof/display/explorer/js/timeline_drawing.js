@@ -19,18 +19,18 @@ import { format } from "./units.js";
 
 /** Height of a lane in pixels. */
 export const LANE = 18;
-/** Height of the steps above the lanes. */
+/** Height of the steps above the lanes, in pixels. */
 export const STEPS = 18;
-/** Height of the strip below. */
+/** Height of the strip below the lanes, in pixels. */
 export const STRIP = 22;
 /** Height of the memory curve in pixels. */
 const CURVE = 44;
 const GAP = 4;
 /** Opacity of op runs that are not highlighted. */
 const PALE = 0.22;
-/** Width in pixels from which on an op run shows its type. */
+/** Least width of an op run that shows its type, in pixels. */
 const LEAST_TYPE = 40;
-/** Op runs drawn into one pixel, at most. */
+/** Most op runs drawn into one pixel of a lane; twice as many if highlighted. */
 const CROWD = 4;
 
 /** @param {Events} events */
@@ -107,7 +107,7 @@ function drawEvents({ events, canvas, colours, highlighted }, pen, top, tall, fr
     const pale = highlighted !== null && !highlighted[kind[i]];
     if (end < 0) continue;
     const wide = Math.max(end - x, 1);
-    // Of many that begin in the same pixel, only some are drawn, more of the highlighted ones.
+    // Draw only some of the op runs that begin in the same pixel, and more of the highlighted ones.
     if (x >= last[lane[i]] + 1) {
       last[lane[i]] = Math.floor(x);
       crowd[lane[i]] = 0;

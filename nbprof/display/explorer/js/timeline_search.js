@@ -21,7 +21,7 @@ export function eventAt(events, time, wanted, pixel) {
 }
 
 /**
- * Find where an arrow key leads: to the next op run in the lane, or to the nearest in another.
+ * Find the op run that an arrow key leads to: the next in the lane, or the nearest in another.
  * @param {Events} events
  * @param {number} from an op run, or -1 if none is active
  * @param {string} key

@@ -142,7 +142,7 @@ export class Toolbar {
   }
 
   /**
-   * Show how many rows there are, match and are selected.
+   * Show the numbers of all, matching and selected rows.
    * @param {ViewState} state
    */
   showStatus(state) {

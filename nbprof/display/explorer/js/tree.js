@@ -10,7 +10,7 @@ import { sortRows } from "./row_sort.js";
 
 /**
  * @param {Int32Array} parent
- * @param {number} parents how many parents there may be
+ * @param {number} parents the number of possible parents
  * @returns {Children}
  */
 export function childrenOf(parent, parents = parent.length) {
@@ -25,7 +25,7 @@ export function childrenOf(parent, parents = parent.length) {
 }
 
 /**
- * Sort the children of each row when they are needed; few rows are open.
+ * Sort the children of a row only when they are needed, because few rows are open.
  * @param {Children} children
  * @param {ArrayLike<number>} key
  * @param {boolean} descending

@@ -3,9 +3,9 @@
 import { childrenOf, listedRows, Siblings, sorted, withAncestors } from "./tree.js";
 
 export const NAME = "name";
-/** Share of the whole from which on a row is on the hot path. */
+/** A row with more than this share of the whole is on the hot path. */
 const HOT = 0.5;
-/** Rows on the hot path to show at first, at least. */
+/** Open the hot path until this many rows are shown. */
 const AT_FIRST = 12;
 
 /** @typedef {import("./view_table.js").Table} Table */
@@ -34,11 +34,11 @@ export class ViewState {
     this.perStep = false;
     /** @type {Uint8Array | null} the rows that ran in the chosen stretch of time */
     this.inRange = null;
-    /** How many rows match the search, but did not run in that stretch. */
+    /** The number of rows that match the search but did not run in that stretch. */
     this.outside = 0;
     /** @type {import("./tree.js").Children | null} */
     this.byName = null;
-    /** How many rows match the search. */
+    /** The number of rows that match the search. */
     this.found = table.rows;
     this.hidden = new Set(this.redundantColumns());
     /** @type {Set<number>} */
@@ -60,7 +60,7 @@ export class ViewState {
   }
 
   /**
-   * List columns to hide at first: those that came along and are zero or repeat another, and in
+   * List columns to hide at first: those not selected that are zero or repeat another, and in
    * trees the rows' own numbers of all but the leading column.
    * @returns {string[]}
    */
@@ -77,7 +77,7 @@ export class ViewState {
       .map((column) => column.key);
   }
 
-  /** Open the root and, from there, the rows in which most of the time was spent. */
+  /** Open the root and, from there, the rows that most of the main metric is in. */
   openHotPath() {
     const { rows, tree } = this.table;
     const main = this.main;
@@ -107,7 +107,7 @@ export class ViewState {
   }
 
   /**
-   * Sort by a column: heaviest first, then lightest first, then as reported. Texts start with A.
+   * Sort by a column: heaviest first, then lightest first, then as reported; texts from A to Z first.
    * @param {string} key
    */
   cycleSort(key) {
@@ -318,7 +318,7 @@ export class ViewState {
 
   /**
    * @param {number} row
-   * @returns {[number, number]} its place among its siblings, from 1, and how many they are
+   * @returns {[number, number]} its place among its siblings, from 1, and their number
    */
   siblings(row) {
     this.siblingPlaces ??= new Siblings(this.order, this.table.parent, this.kept);

@@ -34,9 +34,9 @@ export class Column {
     this.help = packed.help + (this.lasting ? LASTS : "");
     this.role = packed.role;
     this.unit = packed.unit;
-    /** The amount that is 100 % of all the time; null if unknown, or if shares make no sense. */
+    /** The amount that is 100 % for the whole time; null if unknown, or if shares make no sense. */
     this.wholeShipped = packed.whole ?? null;
-    /** Whether the column came along with another. */
+    /** Whether the column came along with another and was not selected itself. */
     this.brought = packed.brought;
     /** The buffer that holds the numbers; equal columns share one. */
     this.place = packed.data[0];
@@ -92,7 +92,7 @@ export class Table {
     this.name = packed.name;
     this.doc = packed.doc;
     this.rows = packed.rows;
-    /** How many rows the view has; the lightest may not have been shipped. */
+    /** The number of rows of the view; the lightest may not have been shipped. */
     this.of = packed.of;
     this.tree = packed.tree ?? false;
     this.short = packed.short;
@@ -127,7 +127,7 @@ export class Table {
   }
 
   /**
-   * Return the name without what the row above already says.
+   * Return the name without the part that the row above already shows.
    * @param {number} row
    */
   shortName(row) {

@@ -1,4 +1,4 @@
-/** The memory of a run over time: samples, the peaks between them, and what ran when. */
+/** The widget of memory over time: samples, the peaks between them, and what ran when. */
 
 import { Canvas } from "../../explorer/js/canvas.js";
 import { button, element, ownKeys, setAttributes } from "../../explorer/js/dom.js";
@@ -15,7 +15,7 @@ import { mebibytes, moment, Samples } from "./memory_samples.js";
  * @property {() => void} save_changes
  */
 
-/** Pixels from which on a press is a drag. */
+/** Pixels that turn a press into a drag. */
 const SMALLEST_DRAG = 4;
 const KEYS =
   "arrows move from sample to sample, P goes to the peak, drag or + and − zoom, Escape shows all";

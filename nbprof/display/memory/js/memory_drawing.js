@@ -45,7 +45,7 @@ export function drawMemoryCurve(curve, pen, ink) {
 
 /**
  * @param {number} seconds
- * @returns {[number, string]} a unit for times up to this, and how many of it a second has
+ * @returns {[number, string]} the units per second and the unit, for times up to this
  */
 function scale(seconds) {
   if (seconds >= 1) return [1, "s"];
