@@ -27,7 +27,7 @@ CELL_WIDTH = 30
 COUNTS_WIDTH = 10
 """Width in characters to which the op view pads a pair of counts."""
 ACCOUNTED = "accounted"
-"""The key under which `tree_records` adds whether a row counts for itself."""
+"""The key under which `tree_records` adds to a row whether it counts for itself."""
 
 
 def excerpt(view: "View") -> str:

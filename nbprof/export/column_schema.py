@@ -16,7 +16,7 @@ Kind = Literal["text", "whole", "number", "shapes"]
 """What a column holds."""
 
 TREE = {
-    "parent": "the row above this one, from 0; -1 for the root",
+    "parent": "the row above this one, counted from 0; -1 for the root",
     "depth": "how many rows are above this one",
 }
 """Descriptions of the columns that every tree has."""

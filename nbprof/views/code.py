@@ -38,7 +38,7 @@ CUT_NAME = 17
 FRAME_COLUMNS = ("file", "line", "function", "function_line")
 
 NO_STACKS = (
-    "the code view needs Python lines, and this profile has none: give load_tfprof an op log with "
+    "the code view needs Python lines, and this profile has none: pass load_tfprof an op log with "
     "call stacks (tf.compat.v1.profiler.write_op_log with add_trace=True writes one)."
 )
 NO_STACKS_IN_TRACE = (

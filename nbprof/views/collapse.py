@@ -45,7 +45,7 @@ def collapse(profile: "Profile") -> "Profile":
 
 
 def _threads(profile: "Profile") -> tuple[pd.DataFrame, Rows]:
-    """Merge the threads of each device; return the merged threads and the new number of each."""
+    """Merge each device's threads; return the merged ones and the new number of each thread."""
     threads = profile.threads
     keys = [name for name in THREAD_KEYS if name in threads]
     number: Rows = threads.groupby(keys, sort=False).ngroup().to_numpy().astype(np.intp)

@@ -30,7 +30,7 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
         missing = [VIEWS[view].not_in_traces, *(column.not_in_traces for column in columns)]
         notes += tuple(NO_DEFINITIONS.format(what) for what in missing if what)
     if "tensor_value" in selected and not len(profile.values):
-        notes += ("no values of tensors: give load_tfprof a checkpoint to see them",)
+        notes += ("tensors have no values: pass a checkpoint to load_tfprof to see them",)
     if profile.recording.tfprof:
         return notes
     if "float_ops" in selected:
@@ -87,7 +87,7 @@ WHAT_MATCHES = {
 """What the regular expressions of an option must match for a row to be shown."""
 REGEXES = (*WHAT_MATCHES, "hide_name_regexes", "trim_name_regexes")
 """All options that take regular expressions."""
-MOST_LETTERS = 200
+LONGEST_VALUE = 200
 """Longest option value that is quoted in full, in characters."""
 DEFAULTS = ViewOptions()
 
@@ -134,5 +134,5 @@ def _value(options: ViewOptions, name: str) -> str:
     if name in REGEXES:
         text = ",".join(getattr(options, name))
         text = text if text and text.isprintable() else repr(text)
-        return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
+        return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
     return f"{options.minimum[name.removeprefix('min_')]:g}"

@@ -43,7 +43,7 @@ class Report:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was not recorded, or not as one would expect."""
+        """Remarks on the numbers, such as what was not recorded."""
         return self.view.notes
 
     @property

@@ -22,7 +22,7 @@ MOST_STEPS = 1200
 BINS = 240
 """Most bins; a bin is a part of the time for which sums are stored."""
 SPARSE_BELOW = 0.7
-"""Share of filled bins below which only those are stored, each with its kind."""
+"""Share of filled bins below which only the filled ones are stored, by kind."""
 LEAST_STEPS = 8
 """Fewest steps for which bins begin where steps do."""
 

@@ -1,7 +1,7 @@
 """The size of an Axes, how much text fits into it, and keeping everything inside the figure.
 
 A figure made here lays itself out again whenever it is drawn. In a user's figure without a layout
-engine, the Axes gives up some of its own place for its labels, as it would for a colour bar.
+engine, the Axes shrinks to make room for its labels, as it would for a colour bar.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,7 @@ def clean(text: str) -> str:
     """Replace characters that cannot be printed on one line."""
     text = text.encode("utf-8", "replace").decode()
     return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COLUMNS_OF_A_STEP = 4
 """Least width of a step in columns; narrower steps are merged into one strip."""
 POINTS_OF_A_LINE = 12.0
-"""Least width in points from which lines through all lanes mark the starts of steps."""
+"""Least distance in points between starts of steps that are marked by lines through all lanes."""
 FONT_SIZE = 6.5
 """Font size of a step's number in points."""
 

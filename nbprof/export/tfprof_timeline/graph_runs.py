@@ -130,7 +130,7 @@ class Runs:
         return found
 
     def scheduled(self, node: int, devices: dict[str, Device]) -> list[Region]:
-        """Return the regions where a node starts; one may belong to a node that starts at once."""
+        """Return the regions where a node starts, even if drawn for another that starts with it."""
         drawn = (
             devices[run.device].regions.get(run.key)
             for run in self._by_node.get(node, ())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PEAK_BYTES = 100e6
 """Smallest peak worth advice, in bytes."""
 PEAK_TENSORS = 3
-"""Number of tensors that is small enough to look at each."""
+"""Number of tensors that counts as few, so that each is worth a look."""
 PEAK_PERCENT = 60
 """Smallest share of the peak that these tensors must make up together."""
 

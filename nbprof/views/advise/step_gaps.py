@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 WAITING = "waiting for input"
-"""The summary's category for it."""
+"""The summary's category of time spent waiting for a batch."""
 NEXT = ("IteratorGetNext", "IteratorGetNextAsOptional", "IteratorGetNextSync")
 """Op types that ask for a batch."""
 PIPELINE = "input pipeline"
@@ -90,7 +90,7 @@ def _pauses_in_steps(profile: "Profile") -> list[float]:
 
 
 def _longest_pause(busy: "pd.DataFrame", begin: float, end: float) -> float:
-    """Return the longest pause of these runs in µs, between `begin` and `end` in ns."""
+    """Return the longest pause between these runs in µs, from `begin` to `end` in ns."""
     order = np.argsort(busy["start_ns"].to_numpy(), kind="stable")
     start = busy["start_ns"].to_numpy()[order]
     until = np.maximum.accumulate(start + busy["duration_ns"].to_numpy()[order])

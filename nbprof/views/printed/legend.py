@@ -41,7 +41,7 @@ OLD_HEADINGS = {
     "execution time": Heading(
         COLUMNS["micros"],
         ("micros",),
-        "the report is from an old tfprof that printed one time only; it is kept as micros",
+        "the report is from an old tfprof that printed a single time; it is kept as micros",
     ),
     "op occurrence": Heading(
         COLUMNS["occurrence"],

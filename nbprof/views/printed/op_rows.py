@@ -123,9 +123,9 @@ def _digits_of_name(name: str, number: str, rest: str) -> int:
 
 def _cut_at_width(line: str, first: "Heading") -> tuple[str, str]:
     """Split a line whose first cell is not a number with shares."""
-    letters = line.encode(errors="surrogateescape")
-    if len(letters) <= NAME_WIDTH or letters[NAME_WIDTH - 1 : NAME_WIDTH] == b" ":
-        end = len(letters[:NAME_WIDTH].decode(errors="surrogateescape"))
+    encoded = line.encode(errors="surrogateescape")
+    if len(encoded) <= NAME_WIDTH or encoded[NAME_WIDTH - 1 : NAME_WIDTH] == b" ":
+        end = len(encoded[:NAME_WIDTH].decode(errors="surrogateescape"))
     elif first.column.name == "occurrence":
         counts = _COUNTS_AT_END.search(line)
         end = counts.start() if counts else 0
@@ -135,7 +135,7 @@ def _cut_at_width(line: str, first: "Heading") -> tuple[str, str]:
     else:
         end = _length_of_type(line.partition(",")[0])
     if not end and line:
-        raise RowError("expected a name of up to 25 bytes, then its cells")
+        raise RowError("expected a name padded to 25 bytes, then its cells")
     return line[:end].rstrip(" "), line[end:]
 
 

@@ -41,7 +41,7 @@ def parse_text(report: str) -> View:
     if not isinstance(report, str):
         raise NbprofError(f"parse_text takes the text of a report, not {type(report).__name__}.")
     lines = [line.rstrip("\r") for line in report.split("\n")]
-    _check_letters(lines)
+    _refuse_surrogates(lines)
     table = _find(lines)
     named = named_above(lines[: table.first])
     rows = _read(table, named)
@@ -57,13 +57,15 @@ def parse_text(report: str) -> View:
     return make_view(name, table.headings, rows.reader.rows, tuple(notes))
 
 
-def _check_letters(lines: Sequence[str]) -> None:
+def _refuse_surrogates(lines: Sequence[str]) -> None:
     """Refuse lone surrogates, since names are measured in bytes."""
     for number, line in enumerate(lines, 1):
         try:
             line.encode(errors="surrogateescape")
         except UnicodeEncodeError:
-            raise NbprofError(f"line {number} has half a character: expected text.") from None
+            raise NbprofError(
+                f"line {number} has half a character (a lone surrogate): pass the text as printed."
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,7 @@ def _is_over(reader: OpRows | TreeRows, line: str, blanks: int) -> bool:
 
 
 def _taken(reader: OpRows | TreeRows, line: str, number: int, blanks: int) -> bool:
-    """Read a row; return False if the line is not one and the table may have ended before it.
-
-    It may have if enough empty lines precede the line.
-    """
+    """Read a row; return False if the line is not a row and empty lines ended the table."""
     try:
         reader.take(line)
     except RowError as why:

@@ -60,7 +60,7 @@ function fixedWidth(type, bytes, divisor) {
  */
 export function numbers([place, type, divisor = 1, deltas], buffers) {
   const bytes = buffers(place);
-  // Differences add up exactly only while they are whole.
+  // Differences add up exactly only as whole numbers, so they are divided last.
   const first = deltas ? 1 : divisor;
   const values = type === "var" ? varints(bytes, first) : fixedWidth(type, bytes, first);
   if (!deltas) return values;
@@ -69,7 +69,7 @@ export function numbers([place, type, divisor = 1, deltas], buffers) {
 }
 
 /**
- * Read the dictionary of texts, parts of which are JSON in buffers.
+ * Read the dictionary of texts from buffers, each of which holds a part of it as JSON.
  * @param {number[]} places of those buffers
  * @param {Buffers} buffers
  * @returns {string[]}

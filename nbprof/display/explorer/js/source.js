@@ -7,7 +7,7 @@ import { format, share } from "./units.js";
 /** @typedef {import("./view_table.js").Column} Column */
 /**
  * @typedef {{file: string, line: number, text: string, rows: number[], tops: number[]}} Line
- * `rows` are rows of the code view; `tops` those of them that are not below another.
+ * `rows` are the line's rows of the code view; `tops` are those that are not below another of them.
  */
 
 /** Most lines to show: the costliest. */

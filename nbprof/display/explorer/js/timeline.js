@@ -61,7 +61,7 @@ export class Timeline {
     const drawing = this.canvas.element;
     this.element = element("div", { class: "nbx-flame" }, bar, drawing, this.canvas.tip, this.legend);
     this.canvas.observer.observe(this.element);
-    /** @type {string[]} of the kinds, found before the first drawing */
+    /** @type {string[]} the colour of each kind, set before the first drawing */
     this.colours = [];
     drawing.addEventListener("pointerdown", (event) => this.press(event));
     drawing.addEventListener("pointermove", (event) => this.point(event));

@@ -16,7 +16,7 @@ import { numbers } from "./packed_columns.js";
  *   memory: PackedMemory | null}} PackedTimeline
  */
 
-/** Sums for parts of the time, for a timeline without all op runs. */
+/** Sums by bin, a part of the time, for a timeline that lacks some op runs. */
 class Bins {
   /**
    * @param {PackedBins} packed
@@ -24,16 +24,16 @@ class Bins {
    */
   constructor(packed, buffers) {
     this.edges = numbers(packed.edges, buffers);
-    /** The number of sums of each kind; null if there is one for every part. */
+    /** The number of sums of each kind; null if there is one for every bin. */
     this.ofKind = packed.kind ? numbers(packed.kind, buffers) : null;
-    /** The part that each sum is of; null if there is one for every part. */
+    /** The bin of each sum; null if every kind has one for every bin. */
     this.part = packed.part ? numbers(packed.part, buffers) : null;
     this.runs = numbers(packed.runs, buffers);
     this.ns = numbers(packed.ns, buffers);
   }
 
   /**
-   * Move the ends of a stretch of time to the nearest starts of parts.
+   * Move the ends of a stretch of time to the nearest edges of bins.
    * @param {Range} range
    * @param {number} end of all the time
    * @returns {Range}
@@ -119,7 +119,7 @@ export class Events {
     if (this.bins) this.end = Math.max(this.end, (this.bins.edges.at(-1) ?? 0) + 1);
   }
 
-  /** Whether any stretch of time can be added up, not only whole parts. */
+  /** Whether any stretch of time can be added up, not only whole bins. */
   get exact() {
     return this.ownNs !== null;
   }

@@ -13,7 +13,7 @@ import { format } from "./units.js";
  * @property {number} to
  * @property {Range | null} range
  * @property {number} active the op run that has the keyboard focus, or -1
- * @property {string[]} colours of the kinds
+ * @property {string[]} colours one for each kind
  * @property {Uint8Array | null} highlighted the selected kinds; null if nothing is selected
  */
 

@@ -107,7 +107,7 @@ export class ViewState {
   }
 
   /**
-   * Sort by a column: heaviest first, then lightest first, then as reported; texts from A to Z first.
+   * Sort by a column: heaviest first, then lightest first, then as reported; texts begin with A to Z.
    * @param {string} key
    */
   cycleSort(key) {

@@ -10,7 +10,7 @@
  * @property {number | null} bytes
  */
 /**
- * What the kernel sends beside the samples, which are buffers.
+ * What the kernel sends besides the samples, which are buffers.
  * @typedef {object} Described
  * @property {number} seconds the duration of the run
  * @property {number} peak
