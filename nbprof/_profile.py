@@ -1,8 +1,8 @@
 """Profile: what one profiled cell did, as immutable tables of numbers.
 
 Times are whole nanoseconds since the cell's start. `ingest` makes a Profile, `views` read it;
-nothing here knows TensorFlow. (The module's underscore leaves the name `nbprof.profile` to the
-function.)
+nothing here knows TensorFlow. (The underscore leaves the name `nbprof.profile` to the context
+manager.)
 """
 
 # ruff: noqa: RUF009 (the tables of a Profile are descriptors, not defaults)
@@ -130,13 +130,13 @@ class Profile:
     samples: "pd.DataFrame" = table(
         empty(start_ns="int64", resident_bytes="int64", peak_bytes="int64", gap="bool")
     )
-    """A row per sample of the process' RAM: `start_ns`, `resident_bytes`, `peak_bytes` (the most
-    since the last sample) and `gap` (whether that one is too old to be joined by a line)."""
+    """A row per sample of the process's RAM: `start_ns`, `resident_bytes`, `peak_bytes` (the most
+    since the sample before) and `gap` (whether the curve breaks between the two)."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording
     notes: tuple[str, ...] = ()
-    """A sentence about everything that was not recorded, or not as expected."""
+    """Sentences on what was not recorded, or not as expected."""
 
     @property
     def headline(self) -> str:
@@ -176,7 +176,7 @@ class Profile:
 
     @property
     def types(self) -> "pd.Series[Any]":
-        """The types that each node has besides its op type, as in tfprof."""
+        """The types of each node besides its op type, as in tfprof."""
         return (self.nodes if "types" in self.nodes else self.logged)["types"]
 
     @property
@@ -192,8 +192,8 @@ class Profile:
         return self.recording.has_stacks
 
     def with_values(self, **values: Any) -> "Profile":
-        """Return the same profile with some other values, without making lazy tables."""
-        other = object.__new__(Profile)  # dataclasses.replace would ask for every table
+        """Return a copy with these values replaced, without making lazy tables."""
+        other = object.__new__(Profile)  # dataclasses.replace would make every table
         vars(other).update(vars(self) | values)
         return other
 
@@ -272,8 +272,8 @@ class Profile:
     def plot_timeline(self, ax: "Axes | None" = None) -> "Axes":
         """Draw what each thread and accelerator stream did when, by op type.
 
-        A lane is as full as its thread was busy; steps are marked above. `ax.set_xlim(…)`, in µs,
-        draws another range in its own detail. Without an Axes a figure is made.
+        The busier a thread, the fuller its lane; steps are marked above. `ax.set_xlim(…)`, in µs,
+        redraws another range in full detail. Without `ax`, a new figure is made.
         """
         from nbprof.display.plots import timeline
 
@@ -282,14 +282,14 @@ class Profile:
     def plot_memory(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the live bytes of each device over time, with their peak and the steps.
 
-        Without an Axes a figure is made.
+        Without `ax`, a new figure is made.
         """
         from nbprof.display.plots import live_memory_plot
 
         return live_memory_plot.plot(self, ax)
 
     def hosts(self) -> "pd.DataFrame":
-        """Compare the hosts of a profile of several, one row each.
+        """Compare the hosts of a multi-host profile, one row each.
 
         Columns: `host`, `wall_micros`, the sums over all ops of `micros`, `cpu_micros`,
         `accelerator_micros`, `run_count` and `bytes`, the highest `peak_bytes` of its devices,

@@ -1,4 +1,4 @@
-"""Array types used throughout, and helpers for spans of bytes and for distinct values."""
+"""Types of arrays, copying spans of bytes, and numbering distinct values."""
 
 from itertools import pairwise
 from typing import Any
@@ -11,10 +11,10 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
 """Row numbers of a table, NONE for no row."""
 Words = npt.NDArray[np.uint64]
-"""64-bit words."""
+"""Unsigned 64-bit integers."""
 Mask = npt.NDArray[np.bool_]
 Letters = npt.NDArray[np.uint8]
-"""The bytes of a message or a file."""
+"""Single bytes."""
 Positions = npt.NDArray[np.integer[Any]]
 """Positions or sizes in bytes, in any integer type."""
 
@@ -68,12 +68,12 @@ def distinct_pairs(
 ) -> tuple[Rows, Rows, Rows]:
     """Return the distinct pairs, sorted, and the index of each pair among them.
 
-    `second` is in range(width). Each side is numbered first, since a wide range usually holds few
-    distinct values.
+    Each side is numbered by itself first, because few values of a wide range occur.
     """
     low = int(first.min(initial=0))
-    firsts, of_first = distinct(first - low, int(first.max(initial=0)) - low + 1)
-    seconds, of_second = distinct(second, width)
-    pairs, which = distinct(of_first * len(seconds) + of_second, len(firsts) * len(seconds))
+    firsts, first_number = distinct(first - low, int(first.max(initial=0)) - low + 1)
+    seconds, second_number = distinct(second, width)
+    number = first_number * len(seconds) + second_number
+    pairs, which = distinct(number, len(firsts) * len(seconds))
     count = max(len(seconds), 1)
     return firsts[pairs // count] + low, seconds[pairs % count], which

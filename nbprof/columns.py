@@ -21,12 +21,13 @@ class Metric:
     """One number of a row: where it comes from and how it adds up.
 
     Metrics from `events` are summed over the runs of a node; `-step -1` divides the sum by the
-    steps in which the node ran. Metrics from `nodes` count once per node, whatever it ran. Names
-    that end in `_count` are counts: whole numbers, which `-account_type_regexes` never multiplies.
+    steps in which the node ran. Metrics from `nodes` count once per node, however often it ran.
+    Names that end in `_count` are counts: whole numbers, which `-account_type_regexes` never
+    multiplies.
     """
 
     name: str
-    """The frame's column; a column with one metric lends it its own name."""
+    """Its column in the frame; the only metric of a Column has the Column's name."""
     table: Literal["events", "nodes"] = "events"
     """The table of the Profile that has it."""
     column: str = ""
@@ -36,23 +37,23 @@ class Metric:
     divisor: float = 1.0
     """What to divide the sum by to get the column's unit."""
     devices: Literal["all", "cpu", "accelerator"] = "all"
-    """Whose events count."""
+    """The devices whose events count."""
     adds: tuple[str, ...] = ()
-    """Metrics whose sum it is, instead of coming from a table."""
+    """The metrics it is the sum of, if it does not come from a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """Something a user can select: numbers, or a text beside them."""
+    """Something a user can select: numbers, or text beside them."""
 
     name: str
     """What the user types after `-select`, `-order_by` and `-min_`."""
     title: str
-    """tfprof's legend text; empty for what is printed below a row."""
+    """tfprof's legend text; empty if it is printed below a row."""
     help: str
-    """What it is, in words that can follow `name: `."""
+    """What it is, worded to follow `name: `."""
     measures: tuple[Metric, ...] = ()
-    """The numbers it brings to the frame; a column without any is a text."""
+    """The numbers it adds to the frame; a column without any is a text column."""
     unit: Unit = COUNT
     """What the numbers are counted in, which also decides how they are written."""
     shows: Literal["words", "shapes", "lines"] = "words"
@@ -67,13 +68,13 @@ class Column:
     views: tuple[str, ...] = ()
     """The views that have it; empty: all."""
     always: bool = False
-    """Whether it is measured even if it is not selected, because rows are chosen by it."""
+    """Whether it is measured even if it is not selected, because rows are filtered by it."""
     tree_title: str = ""
-    """The legend text in tree views where tfprof words it differently."""
+    """The legend text in tree views, if tfprof words it differently there."""
     suffix: str = ""
     """What tfprof writes after the number in the op view."""
     tree_suffix: str = ""
-    """What it writes after the pair of numbers in tree views."""
+    """What tfprof writes after the pair of numbers in tree views."""
     leads_trees: bool = False
     """Whether tree views put it before all others."""
     no_share_of_zero: bool = False
@@ -81,11 +82,11 @@ class Column:
     not_in_traces: str = ""
     """What to call it in the note that a trace without the program's graph lacks it."""
     from_shapes: bool = False
-    """Whether it is computed from shapes, so that it can be unknown for some runs."""
+    """Whether it is computed from shapes, which may be unknown for some runs."""
     not_for_lines: bool = False
     """Whether tfprof prints `N/A` for it in the code view."""
     optional: bool = False
-    """Whether a tree row without a text has no cell at all."""
+    """Whether a tree row omits the cell if it has no text."""
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
@@ -94,7 +95,7 @@ class Column:
 
     @property
     def has_shares(self) -> bool:
-        """Whether the op view prints two percentages with it; counts come in pairs, without."""
+        """Whether the op view prints two percentages with it; pairs of counts have none."""
         return len(self.measures) == 1
 
     @cached_property
@@ -188,8 +189,8 @@ COLUMNS: dict[str, Column] = {
             name="params",
             title="# parameters",
             help="elements of the variables that the cell's functions, layers and graphs hold, "
-            "including those of optimizers and metrics; op types mark the trainable ones; in "
-            "tfprof's inputs, of every node with a shape of its own",
+            "including those of optimizers and metrics; op types mark the trainable ones; for "
+            "tfprof's inputs, elements of every node that has a shape of its own",
             measures=(Metric(name="params", table="nodes", column="params"),),
             label="shape",
             always=True,
@@ -202,7 +203,7 @@ COLUMNS: dict[str, Column] = {
             name="float_ops",
             title="# float_ops",
             help="float operations by TensorFlow's registered formulas on the shapes of each run, "
-            "summed over all runs; in tfprof's inputs, what the op log says of one run",
+            "summed over all runs; for tfprof's inputs, the op log's number for one run",
             measures=(Metric(name="float_ops", column="float_ops"),),
             suffix=" float_ops",
             tree_suffix=" flops",
@@ -253,9 +254,9 @@ COLUMNS: dict[str, Column] = {
 
 
 def summed_columns() -> tuple[str, ...]:
-    """List the columns of `events` that views add up and that are NaN where nothing was recorded.
+    """Return the columns of `events` that views add up and that are NaN where not recorded.
 
-    In each of them the metric has the same name as the column.
+    Each has the same name as its metric.
     """
     return tuple(
         metric.column
@@ -271,7 +272,7 @@ def is_count(metric: str) -> bool:
 
 
 def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
-    """List the selected columns and those they bring, each once, in the view's legend order."""
+    """Return the selected columns and those they bring, each once, in the view's legend order."""
     wanted = set(names)
     for name in tuple(wanted):
         wanted.update(COLUMNS[name].brings)

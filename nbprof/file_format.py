@@ -18,7 +18,7 @@ NUMBERS = {
 }
 """The dtypes of number columns, and their descriptors in `.npy` files."""
 CODES = ("uint8", "uint16", "uint32")
-"""The dtypes that may store the codes of any other column: indices into a list of values."""
+"""The dtypes for columns of other values, stored as indices into a list of distinct values."""
 TEXT = "str"
 """The dtype of text since pandas 3; before, it is OBJECT."""
 OBJECT = "object"
@@ -30,11 +30,11 @@ LIST = "list"
 """Key of a list, `{"list": [...]}`; a plain JSON array is a tuple."""
 
 SMALL_MANIFEST = 8 << 20
-"""Size in bytes that any file's manifest may unpack to."""
+"""Bytes that the manifest of any file may unpack to, however small the file."""
 SMALL_TABLES = 256 << 20
-"""Size in bytes that any file's tables may unpack to."""
+"""Bytes that the tables of any file may unpack to, however small the file."""
 RATIO = 100
-"""How many times its own size a file may unpack to beyond that; deflate allows 1000."""
+"""How many times its own size a file may unpack to in addition; deflate allows about 1000."""
 
 
 def most_bytes(small: int, file_size: int) -> int:

@@ -14,13 +14,15 @@ from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
 
 EVERYTHING = (".*",)
-"""tfprof's list of regular expressions that matches everything."""
+"""tfprof's regular expressions that match everything."""
 
 FILE_OUTPUTS = ("file", "timeline", "pprof")
+"""The kinds of output that write a file."""
 OUTPUTS = ("stdout", "none", *FILE_OUTPUTS)
+"""All kinds of output."""
 
 MAX_COUNT = 10**6
-"""Upper bound of a count, to catch typing errors."""
+"""Counts from here on are refused as typos."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "trainable_variables_parameter": {
@@ -53,7 +55,7 @@ _YES, _NO = ("true", "t", "yes", "y", "1", ""), ("false", "f", "no", "n", "0")
 
 @dataclass(frozen=True)
 class Output:
-    """Where a report goes: onto the screen, nowhere, or into a file of some kind."""
+    """Where a report goes: to the screen, nowhere, or to a file."""
 
     kind: str = "stdout"
     outfile: str = ""
@@ -64,7 +66,7 @@ class Output:
 
 
 def metric_names() -> tuple[str, ...]:
-    """Return the columns that are numbers: those to sort by and to set a minimum for."""
+    """Return the columns that hold numbers, which can be sorted by and given a minimum."""
     return tuple(column.name for column in COLUMNS.values() if column.metrics)
 
 
@@ -79,7 +81,7 @@ def order_names() -> tuple[str, ...]:
 
 
 def parse_choice(name: str, value: object, choices: Iterable[str]) -> str:
-    """Accept one of a few words."""
+    """Accept one of the choices."""
     word = str(value)
     if word in choices:
         return word
@@ -98,7 +100,7 @@ def parse_number(name: str, value: object) -> float:
 
 
 def parse_integer(name: str, value: object) -> int:
-    """Read a whole number of any size, also in the form 1e3."""
+    """Read a whole number of any size; `1e3` is one, too."""
     number = parse_number(name, value)
     if number != number // 1 or math.isinf(number):
         raise NbprofError(f"-{name} takes a whole number, not {value!r}.")
@@ -117,8 +119,10 @@ def parse_depth(name: str, value: object) -> int:
 def parse_count(name: str, value: object) -> int:
     """Read a positive whole number."""
     text = str(value)
-    if not text.isdecimal() or not 0 < int(text) < MAX_COUNT:
+    if not text.isdecimal() or int(text) < 1:
         raise NbprofError(f"-{name} takes a whole number of at least 1, not {value!r}.")
+    if int(text) >= MAX_COUNT:
+        raise NbprofError(f"-{name} takes a whole number below {MAX_COUNT:,}, not {value!r}.")
     return int(text)
 
 
@@ -139,7 +143,9 @@ def parse_step(name: str, value: object) -> int | Literal["all"]:
         return "all"
     step = parse_integer(name, value)
     if step < -1:
-        raise NbprofError(f"-{name} takes a step's number, -1 for their average, or all.")
+        raise NbprofError(
+            f"-{name} takes the number of a step, -1 for the average, or all; not {value!r}."
+        )
     return step
 
 
@@ -179,7 +185,7 @@ def _check_regex(name: str, pattern: str) -> None:
         reason = error.args[0] if error.args else ""
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise NbprofError(
-            f"-{name} {pattern!r} is not a regular expression of RE2: {text}."
+            f"-{name} {pattern!r} is not a valid RE2 regular expression: {text}."
         ) from None
 
 
@@ -218,7 +224,7 @@ def parse_variable(name: str, value: object) -> str:
 
 
 def parse_file(name: str, value: object) -> Path:
-    """Read the path of a file to write, and refuse what can be known to fail before code runs."""
+    """Read the path of a file to write; refuse obvious mistakes before any code runs."""
     path = Path(str(value)).expanduser().absolute()  # the cell may change the working directory
     if path.is_dir():
         raise NbprofError(f"-{name} cannot write {value!r}: it is a directory. Name a file in it.")

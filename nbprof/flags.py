@@ -1,7 +1,7 @@
 """`FLAGS`: every flag of every magic, declared once.
 
-The lines of the magics, their help, completion and the reference page are read from this table, and
-so are the keywords of `profile.view`.
+The parsing of magic lines, their help, completion, the reference page and the keywords of
+`profile.view` all come from this table.
 """
 
 import difflib
@@ -41,13 +41,13 @@ class Flag:
     choices: Callable[[], tuple[str, ...]] = _no_choices
     """Returns the values that completion offers."""
     if_alone: str = ""
-    """The value it has when none follows; empty if it needs one."""
+    """Its value when none follows; empty if it needs one."""
     repeatable: bool = False
     """Whether it may be given more than once; its value is then a list."""
     is_option: bool = False
     """Whether it is also a keyword of `profile.view` and kept by `%tfprof set`."""
     only_for: Literal["", "cell", "line"] = ""
-    """Whether only the cell magic or only the line magic has it."""
+    """The only form of the magic that has it; empty: both."""
 
     @property
     def is_switch(self) -> bool:
@@ -72,7 +72,7 @@ def _output_choices() -> tuple[str, ...]:
 
 
 def _by_name(*flags: Flag) -> dict[str, Flag]:
-    """Key flags by name, adding the magic if another magic has a flag of that name before."""
+    """Key flags by name; where an earlier flag has the same name, by magic and name."""
     table: dict[str, Flag] = {}
     for flag in flags:
         key = f"{flag.magics[0]} -{flag.name}" if flag.name in table else flag.name
@@ -291,7 +291,8 @@ FLAGS = _by_name(
     ),
     Flag(
         name="trim",
-        help="first make the allocator return its unused memory, so that using it again shows",
+        help="first make the allocator return its unused memory, so that reusing it counts as "
+        "growth",
         magics=(MEMIT,),
     ),
     Flag(
@@ -350,7 +351,7 @@ def view_options() -> dict[str, Flag]:
 
 
 def unknown_flag(name: str, known: Iterable[str]) -> NbprofError:
-    """Make the error for a flag that does not exist, with the nearest one that does."""
+    """Return the error for a flag that does not exist; it suggests the closest one that does."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean -{close[0]}?" if close else f"known options: {dashed(known)}."
@@ -358,5 +359,5 @@ def unknown_flag(name: str, known: Iterable[str]) -> NbprofError:
 
 
 def dashed(names: Iterable[str]) -> str:
-    """List flags for a sentence."""
+    """Return flags with their dashes, separated by commas."""
     return ", ".join(f"-{name}" for name in names)

@@ -60,7 +60,7 @@ def table(default: "Callable[[], pd.DataFrame] | None" = None) -> Any:
 
 
 def empty(**dtypes: str) -> "Callable[[], pd.DataFrame]":
-    """Return a function that makes a table of these columns without rows."""
+    """Return a function that makes a table with these columns and no rows."""
     return partial(_empty, dtypes)  # unlike a closure, it can be pickled
 
 

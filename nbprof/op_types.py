@@ -10,8 +10,8 @@ PADDED = "_PadWith"
 """Prefix of an op that was fused with the padding before it."""
 _ONEDNN = ("_MklNative", "_Mkl")
 _BIAS = "WithBias"
-_BATCH_NORM = "FusedBatchNorm"
-"""Prefix of ops that are not fused despite their name, unless they end in `Ex`."""
+_NOT_FUSED_BY_TENSORFLOW = "FusedBatchNorm"
+"""Prefix of ordinary ops, which are not fused unless they end in `Ex`."""
 
 
 def replaced_type(op_type: str) -> str:

@@ -1,4 +1,4 @@
-"""`ViewOptions`: what a user asks of a view, checked; its keywords are the options in `FLAGS`."""
+"""`ViewOptions`: what a user asks of a view, checked against the options in `FLAGS`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class ViewOptions:
 
     @classmethod
     def parse(cls, given: Mapping[str, object]) -> "ViewOptions":
-        """Check `{option: value}`, with values as typed or as Python objects; raise NbprofError."""
+        """Parse `{option: value}`, values typed or from Python; raise NbprofError for a bad one."""
         known = view_options()
         for name in given:
             if name not in known:
@@ -55,7 +55,7 @@ class ViewOptions:
 
 
 def with_preset(given: Mapping[str, object]) -> dict[str, Any]:
-    """Replace `preset` by its options; options given beside it win."""
+    """Replace `preset` with the options it stands for; options given explicitly win."""
     options = dict(given)
     if "preset" not in options:
         return options
@@ -64,7 +64,7 @@ def with_preset(given: Mapping[str, object]) -> dict[str, Any]:
 
 
 def check_output(view: str, options: ViewOptions) -> None:
-    """Refuse an output that this view does not have."""
+    """Raise NbprofError if this view does not support the output."""
     kind = options.output.kind
     if kind == "timeline" and not VIEWS[view].has_timeline:
         having = ", ".join(name for name, other in VIEWS.items() if other.has_timeline)

@@ -21,13 +21,13 @@ Done = Callable[[int], object]
 """Reports how many more units of work are done."""
 
 
-def no_matter(_count: int) -> None:
-    """Ignore progress."""
+def ignore_progress(_count: int) -> None:
+    """Do nothing, for callers that show no progress."""
 
 
 @contextmanager
 def progress(what: str, total: int | None, unit: str = "") -> Iterator[Done]:
-    """Show how much of `total` is done, once the work has taken a second; None if unknown."""
+    """Show how much of `total` (None if unknown) is done, once the work has taken a second."""
     bar = _Bar(what, total, unit)
     try:
         yield bar.done
@@ -36,7 +36,7 @@ def progress(what: str, total: int | None, unit: str = "") -> Iterator[Done]:
 
 
 class _Bar:
-    """A bar that is created, and tqdm imported, only when it is due."""
+    """A bar that is created, and tqdm imported, only once it is due."""
 
     def __init__(self, what: str, total: int | None, unit: str) -> None:
         self._what, self._total, self._unit = what, total, unit
@@ -48,11 +48,11 @@ class _Bar:
         self._count += count
         if self._shown is not None:
             self._shown.update(count)
-        elif time.monotonic() >= self._due and self._goes_on and _is_watched():
+        elif time.monotonic() >= self._due and self._is_unfinished and _is_watched():
             self._shown = _tqdm(self._what, self._total, self._unit, self._count)
 
     @property
-    def _goes_on(self) -> bool:
+    def _is_unfinished(self) -> bool:
         return self._total is None or self._count < self._total
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     `light` records less, at less cost. `limit` is the time in seconds after which tracing ends
     while the block runs on; the default is 60.
 
-    Exceptions leave the block as usual; the profile then shows what ran before.
+    Exceptions propagate as usual; the profile then shows what ran before them.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         memory = self._memory
         if memory is not None:
             memory.__exit__(None, None, None)
-        capture = recorder.stop()  # first, because the import is not the block's time
+        capture = recorder.stop()  # before the import, which must not count as the block's time
         from nbprof import ingest
 
         profile = ingest.read(capture)
@@ -105,7 +105,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
 
 
 def _with_memory(profile: "Profile", memory: "Measurement", later_ns: int) -> "Profile":
-    """Add the process's memory, whose measurement began `later_ns` after the profile's clock."""
+    """Add the process's memory, measured on a clock that started `later_ns` later."""
     run = memory.run
     recording = replace(
         profile.recording,

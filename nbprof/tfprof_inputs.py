@@ -1,4 +1,4 @@
-"""`nbprof.load_tfprof`: a Profile of the files that are tfprof's inputs."""
+"""`nbprof.load_tfprof`: make a Profile of tfprof's input files."""
 
 import os
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""How numbers become text, and tfprof's text a number again.
+"""Write numbers as text, and read numbers that tfprof printed.
 
-Numbers travel raw, in µs, bytes and counts, and become text only here. A number that was not
+Numbers stay raw, in µs, bytes and counts, until they become text here. A number that was not
 recorded is NaN and reads `n/a`; it is never shown as 0.
 """
 
@@ -62,7 +62,7 @@ def format_count(count: float) -> str:
 
 
 def format_seconds(nanoseconds: float) -> str:
-    """Write a duration in ns for a sentence: `3.2 ms`, `1.24 s`."""
+    """Write a duration, given in ns, for a sentence: `3.2 ms`, `1.24 s`."""
     if nanoseconds < 999.5e3:
         return f"{nanoseconds / 1e3:.0f} µs"
     if nanoseconds < 999.5e6:
@@ -110,7 +110,7 @@ COUNT = Unit(
 
 
 def scale_for(number: float, unit: Unit) -> tuple[float, str]:
-    """Return the divisor and the symbol with which a number reads best in three digits."""
+    """Return the divisor and symbol that let a number be read best in three digits."""
     scales = unit.scales
     return next((scale for scale in reversed(scales) if number >= 0.9995 * scale[0]), scales[0])
 
@@ -124,14 +124,14 @@ def format_short(number: float, unit: Unit) -> str:
     return f"{scaled:.0f} {symbol}".strip() if scaled >= 99.95 else f"{scaled:.3g} {symbol}".strip()
 
 
-LIMIT = 2**64
-"""tfprof counts in 64 bits, so it never prints a larger number."""
+PRINTABLE = 2**64
+"""Bound on printed numbers: tfprof counts in 64 bits."""
 
 _NUMBER = re.compile(r"(-?[0-9]{1,19}(?:\.[0-9]{1,6})?)([A-Za-z]{0,3})")
 
 
 def parse_number(text: str, unit: Unit) -> float:
-    """Read what `unit.format` wrote, to the decimals that it kept.
+    """Read what `unit.format` wrote, as precisely as it was written.
 
     Raises:
         ValueError: The text is not a number in this unit.
@@ -145,9 +145,9 @@ def parse_number(text: str, unit: Unit) -> float:
         raise ValueError(f"{text!r} is not a number in {words}")
     digits, suffix = found.groups()
     number = Decimal(digits) * factors[suffix]
-    if abs(number) >= LIMIT:
+    if abs(number) >= PRINTABLE:
         raise ValueError(f"{text!r} is more than tfprof can count")
     if "." in digits and number in factors.values():
-        # 999,999 bytes are written 1000.00KB, a million 1.00MB.
+        # 1000.00KB is 999,999 bytes, rounded up; a million bytes would be 1.00MB.
         return float(number) - (1 if factors[suffix] > 1 else 0.001) * (number > factors[suffix])
     return float(number)

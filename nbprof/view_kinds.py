@@ -1,8 +1,8 @@
 """`VIEWS`: every view, declared once.
 
 The words of `%tfprof`, completion, help, the methods of a Profile, the Doc block of a report, the
-explorer's tabs, `parse_text` and the docs page all read this table. It names makers instead of
-importing them, so that `%load_ext nbprof` imports neither pandas nor numpy.
+explorer's tabs, `parse_text` and the docs page all read this table. It names the functions that
+make views instead of importing them, so that `%load_ext nbprof` imports neither pandas nor numpy.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class ViewKind:
     texts: tuple[str, ...] = ()
     """Text columns that its frame always has, shown beside the name."""
     not_in_traces: str = ""
-    """What it shows that a trace without the program's graph does not hold."""
+    """What it shows that a trace without the program's graph lacks."""
 
 
 VIEWS: dict[str, ViewKind] = {
@@ -90,5 +90,5 @@ VIEWS: dict[str, ViewKind] = {
 
 
 def view_names() -> str:
-    """List the names of all views for a sentence."""
+    """Return the names of all views, separated by commas."""
     return ", ".join(VIEWS)

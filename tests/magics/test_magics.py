@@ -68,7 +68,7 @@ def test_flags_and_options_may_come_in_any_order(tmp_path):
         ("advise -max_depth 3", "advise has no -max_depth, because it shows no view."),
         ("-preset fast", "-preset takes one of trainable_variables_parameter"),
         ("-limit soon", "-limit takes a number of seconds above 0, not 'soon'."),
-        ("-trim_name_regexes (", "not a regular expression of RE2: missing )"),
+        ("-trim_name_regexes (", "not a valid RE2 regular expression: missing )"),
         ("-max_depth", "-max_depth needs a value after it."),
         ("-max_depth 1 -max_depth 2", "-max_depth is given twice."),
         ("-o two-words", "-o takes the name of a Python variable, not 'two-words'."),

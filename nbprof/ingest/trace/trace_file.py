@@ -23,7 +23,7 @@ from nbprof.ingest.trace.work.event_kinds import WANTED, Kind
 from nbprof.ingest.trace.work.host_events import HostEvents, read_host
 from nbprof.ingest.trace.work.tpu_ops import has_tpu
 from nbprof.ingest.xspace.xspace import XSpace, read_space
-from nbprof.progress import Done, no_matter
+from nbprof.progress import Done, ignore_progress
 
 ALLOCATION = b"MemoryAllocation"
 
@@ -50,7 +50,7 @@ HOST_TABLES = ("threads", "allocations", "traces", "spent")
 _PYTHON_THREAD = re.compile(r"(?i)python[\d.]*|main")
 
 
-def read_trace_file(trace: Buffer, host: str, done: Done = no_matter) -> Profile:
+def read_trace_file(trace: Buffer, host: str, done: Done = ignore_progress) -> Profile:
     """Read a trace; `host` is the machine it was recorded on."""
     with closing(trace):  # it may be large, and most traces need no second look
         space = read_space(trace, WANTED, done)

@@ -45,7 +45,7 @@ from nbprof.ingest.xspace.xplane_fields import (
     STAT_REFERENCE,
     STAT_UINT64,
 )
-from nbprof.progress import Done, no_matter
+from nbprof.progress import Done, ignore_progress
 
 Tags = npt.NDArray[np.uint8]
 
@@ -104,7 +104,7 @@ class XSpace:
 
 
 def read_xspace(
-    data: bytes, source: str = "trace", wanted: Wanted | None = None, done: Done = no_matter
+    data: bytes, source: str = "trace", wanted: Wanted | None = None, done: Done = ignore_progress
 ) -> XSpace:
     """Read the bytes of an XSpace; `source` is the file's name, for errors.
 
@@ -113,8 +113,8 @@ def read_xspace(
     return read_space(Buffer(data, source), wanted, done)
 
 
-def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = no_matter) -> XSpace:
-    """Read an XSpace from a buffer, which need not have long lines in memory."""
+def read_space(buffer: Buffer, wanted: Wanted | None, done: Done = ignore_progress) -> XSpace:
+    """Read an XSpace from a buffer, which need not hold long lines in memory."""
     reuse_freed_memory()
     if not buffer.in_memory:
         _hold_outline(buffer)
