@@ -1,4 +1,4 @@
-"""Limit what is recorded, in seconds and roughly in events.
+"""Limit a recording, in seconds and roughly in events.
 
 An eager loop makes 160,000 events a second, and TensorFlow needs microseconds and hundreds of bytes
 for each when the trace ends. A thread checks the limits four times a second.
@@ -10,14 +10,17 @@ from threading import Event, Thread
 from nbprof.capture.compat import definitions
 
 MAX_EVENTS = 2_000_000
+"""Estimated number of events at which tracing ends."""
 EVENTS_PER_EAGER_OP = 12
+"""Events that a call of an eager op makes, about."""
 EVENTS_PER_NODE = 5
+"""Events that a node makes when its function is called, about."""
 CHECK_EVERY = 0.25
 """Seconds between checks."""
 
 
 class Budget:
-    """Calls `exhausted(why)` once, on its own thread, unless it is closed before."""
+    """Calls `exhausted(why)` on its own thread when a limit is reached, unless closed before."""
 
     def __init__(
         self, seconds: float, counts: Mapping[str | bytes, int], exhausted: Callable[[str], None]
@@ -41,14 +44,14 @@ class Budget:
         while not self._closed.wait(min(CHECK_EVERY, self._seconds - waited)):
             waited += CHECK_EVERY
             if waited >= self._seconds:
-                return self._exhausted(f"-limit {self._seconds:g}")
+                return self._exhausted(f"after {self._seconds:g} s (-limit)")
             if estimate(dict(self._counts)) >= MAX_EVENTS:
-                return self._exhausted("about two million events")
+                return self._exhausted("after about two million events")
         return None
 
 
 def estimate(counts: Mapping[str | bytes, int]) -> int:
-    """Estimate how many events these calls of ops and functions made; loops count once."""
+    """Estimate the events that these calls of ops and functions made; loop bodies count once."""
     return sum(count * _events_of(op) for op, count in counts.items())
 
 

@@ -15,7 +15,7 @@ ONLY_LARGE = (
     "memory figures are lower bounds: with oneDNN, TensorFlow records only allocations of 256 KiB "
     "and more; set TF_ENABLE_ONEDNN_OPTS=0 before importing TensorFlow, and {} records them all"
 )
-"""Note on memory with oneDNN, to be formatted with the name of the recorder."""
+"""Note on memory with oneDNN; `{}` is what records the trace."""
 
 Frame = tuple[str, int, str]
 """File, line number, function name."""
@@ -44,7 +44,7 @@ class DispatchLog:
     """Total size in bytes of the tensors the call returned."""
     inside: tuple[tuple[tuple[int, ...], str], ...] = ()
     """For each of `sites`: the enclosing layers of the `Model`, outermost first, and the part of
-    Keras or TensorFlow that made the call, if it is one of those named below."""
+    Keras or TensorFlow that made the call: `OPTIMIZER` and the like, or empty."""
 
 
 def no_dispatches() -> DispatchLog:
@@ -59,7 +59,7 @@ class SessionLog:
 
     start_ns: Ints
     graph: Ints
-    """Number of the graph that ran; `session_group` names it."""
+    """Number of the graph that ran; `session_group` returns its name."""
 
 
 def no_sessions() -> SessionLog:
@@ -143,24 +143,25 @@ class Capture:
     start_ns: int
     """When the code started, as `time.time_ns` reports it."""
     wall_ns: int
+    """How long the code ran, in ns."""
     cost_ns: int
     """Time spent starting and stopping the recording, in ns."""
     function_def: Callable[[str], Any] = _no_function
-    """Return the FunctionDef of a function by name, or None."""
+    """Returns the FunctionDef of a function by name, or None."""
     captured_functions: Callable[[], Sequence[str]] = tuple
-    """Return the names of the functions that input pipelines may run."""
+    """Returns the names of the functions that input pipelines may run."""
     notes: tuple[str, ...] = ()
     has_memory: bool = False
     """Whether allocations were recorded."""
     only_large: bool = False
     """Whether CPU allocations below 256 KiB are missing."""
     function_stacks: Callable[[str], Any] = _no_function
-    """Return the GraphDebugInfo of a function by name, or None."""
+    """Returns the GraphDebugInfo of a function by name, or None."""
     dispatches: DispatchLog = field(default_factory=no_dispatches)
     cells: Mapping[str, str] = field(default_factory=dict)
     """`{file of a cell: its name in the notebook}`, such as `In [3]`."""
     traced_ns: int = 0
-    """How much of `wall_ns` was traced, counted from the start."""
+    """How much of `wall_ns` was traced, from the start, in ns."""
     sessions: SessionLog = field(default_factory=no_sessions)
     model: Callable[[Collection[str]], Model] = _no_model
-    """Return the variables and layers behind functions and graphs, by name."""
+    """Returns the variables and layers behind functions and graphs, given their names."""

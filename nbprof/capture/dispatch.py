@@ -31,8 +31,9 @@ RUNNERS = frozenset(("nbprof", "IPython"))
 """Packages that run the user's code; a stack ends where they begin."""
 
 LAYER_CALL = "call of a Keras layer"
-"""What a frame is, besides a part or a package."""
+"""Kind of the frame in which Keras calls a layer."""
 PARTS = (OPTIMIZER, METRICS, LOSS, BACKWARD)
+"""Kinds of frames in the parts of Keras and TensorFlow that do work outside layers."""
 PART_OF_MODULE = {
     "keras.src.optimizers": OPTIMIZER,
     "tensorflow.python.training.optimizer": OPTIMIZER,
@@ -40,7 +41,7 @@ PART_OF_MODULE = {
     "keras.src.losses": LOSS,
     "tensorflow.python.eager.backprop": BACKWARD,
 }
-"""The part of the work that modules do, by the beginning of their names."""
+"""The part of the work that a module does, by the prefix of its name."""
 
 LAYER, PART = -1, -2
 """Keys in a site that take the place of a code object; a layer's or a part's number follows."""
@@ -56,7 +57,7 @@ class DispatchWatch:
         self.counts: dict[str | bytes, int] = {}
         """How often each op or function has been called."""
         # For each call: start, end, thread, site, input shapes, output shape, output bytes, and
-        # the time when all that was found out. Flat, because objects would trigger the collector.
+        # when recording it ended. Flat, because objects would trigger garbage collections.
         self._calls = array("q")
         # Keyed by id, because hashing a code object is slow.
         self._codes: dict[int, tuple[CodeType, str]] = {}
@@ -70,7 +71,7 @@ class DispatchWatch:
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
-        return hooks.replaced_dispatchers(self._recorded)
+        return hooks.replaced_dispatchers(self._wrap)
 
     def log(self) -> DispatchLog:
         """Return the calls."""
@@ -90,7 +91,7 @@ class DispatchWatch:
 
     @property
     def cost_ns(self) -> int:
-        """Roughly how many ns the calls took longer because they were watched."""
+        """Roughly how much time watching added to the calls, in ns."""
         _, end_ns, *_, recorded_ns = self._columns()
         return int((recorded_ns - end_ns).sum())
 
@@ -105,8 +106,8 @@ class DispatchWatch:
                 frames.append((code.co_filename, _line(code, instruction), code.co_name))
         return tuple(reversed(frames))
 
-    def _recorded(self, dispatch: Callable[..., Any], op_place: int | None) -> Any:
-        """Wrap one of TensorFlow's dispatch functions; `op_place` is the argument with the op."""
+    def _wrap(self, dispatch: Callable[..., Any], op_place: int | None) -> Any:
+        """Wrap a dispatch function of TensorFlow; `op_place` is as in `replaced_dispatchers`."""
         calls, counts, clock = self._calls, self.counts, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
         shapes, shapes_of = self._shapes, tensor_shapes.input_shapes
@@ -143,19 +144,20 @@ class DispatchWatch:
             if known is None:
                 module = str(frame.f_globals.get("__name__", ""))
                 known = self._codes[key] = (code, _kind_of(code, module))
-            if known[1] in RUNNERS:
+            kind = known[1]
+            if kind in RUNNERS:
                 break
-            if known[1] == LAYER_CALL:
+            if kind == LAYER_CALL:
                 site += (LAYER, self._layer(frame.f_locals.get("self")))
-            elif known[1] in PARTS:
-                site += (PART, PARTS.index(known[1]))
-            elif known[1] not in FRAMEWORKS:
+            elif kind in PARTS:
+                site += (PART, PARTS.index(kind))
+            elif kind not in FRAMEWORKS:
                 site += (key, frame.f_lasti)
             frame = frame.f_back
         return self._sites.setdefault(tuple(site), len(self._sites))
 
     def _layer(self, layer: Any) -> int:
-        """Number a layer; one at the address of a dead one gets a new number."""
+        """Number a layer; one that reuses the address of a dead one gets a new number."""
         number = self._layer_number.get(id(layer))
         if number is None or self.layers[number].alive() is not layer:
             number = self._layer_number[id(layer)] = len(self.layers)

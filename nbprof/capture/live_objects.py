@@ -29,7 +29,7 @@ class Alive:
         self.metrics = found["metrics"]
 
     def has(self, functions: set[str], handles: Iterable[Any], layers: Iterable[Any]) -> bool:
-        """Return whether all of these are among them."""
+        """Return whether all these functions, handles and layers are among the objects found."""
         names = {function.name.decode() for function in self.functions}
         known = {id(variable._handle) for variable in self.variables}
         known |= set(map(id, self.layers))

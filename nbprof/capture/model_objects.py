@@ -72,8 +72,8 @@ def _describe_layers(layers: list[Any], variables: "_Variables") -> tuple[Layer,
             name=str(layer.name),
             kind=layer.kind if isinstance(layer, CalledLayer) else type(layer).__name__,
             sublayers=tuple(number[below] for below in _sublayers(layer) if below in number),
-            weights=variables.of(_weights(layer)),
-            states=variables.of(_states(layer)),
+            weights=variables.numbers(_weights(layer)),
+            states=variables.numbers(_states(layer)),
         )
         for layer in layers
     )
@@ -115,7 +115,7 @@ def _weights(layer: Any) -> list[Any]:
 
 
 def _states(layer: Any) -> list[Any]:
-    """Return the states of a layer's random generators, which are variables but not parameters."""
+    """Return the variables of a layer's random generators, which are not parameters."""
     return [generator.state for generator in getattr(layer, "_seed_generators", ())]
 
 
@@ -128,21 +128,21 @@ class _Variables:
         self._variable_of_handle = {id(variable._handle): variable for variable in alive.variables}
         self._keras: dict[int, tuple[Any, str]] = {}
         for layer in layers:
-            self._own(_weights(layer), "")
-            self._own(_states(layer), STATE)
+            self._assign(_weights(layer), "")
+            self._assign(_states(layer), STATE)
         for optimizer in alive.optimizers:
-            self._own(optimizer.variables, OPTIMIZER)
+            self._assign(optimizer.variables, OPTIMIZER)
         for metric in alive.metrics:
-            self._own(metric.variables, METRICS)
+            self._assign(metric.variables, METRICS)
 
-    def _own(self, variables: Iterable[Any], role: str) -> None:
+    def _assign(self, variables: Iterable[Any], role: str) -> None:
         """Remember which Keras variable each TensorFlow variable belongs to, and its role."""
         for variable in variables:
             for part in _parts(variable):
                 self._keras.setdefault(id(part), (variable, role))
 
-    def of(self, keras_variables: Iterable[Any]) -> tuple[int, ...]:
-        """Number Keras variables."""
+    def numbers(self, keras_variables: Iterable[Any]) -> tuple[int, ...]:
+        """Return the numbers of Keras variables; those without a value have none."""
         parts = (_parts(variable)[:1] for variable in keras_variables)
         return tuple(self._add(part) for (part,) in filter(None, parts))
 
@@ -157,12 +157,12 @@ class _Variables:
         return found
 
     def behind(self, handles: Iterable[Any]) -> list[int]:
-        """Number the variables behind these handles that are still alive."""
+        """Return the numbers of the variables behind these handles that are still alive."""
         found = (self._variable_of_handle.get(id(handle)) for handle in handles)
         return [self._add(variable) for variable in found if variable is not None]
 
     def _add(self, variable: Any) -> int:
-        """Number a TensorFlow variable, describing it the first time."""
+        """Return the number of a TensorFlow variable; describe it the first time."""
         keras, role = self._keras.get(id(variable), (None, ""))
         whole = variable if keras is None else keras
         number = self._number.setdefault(id(whole), len(self.described))

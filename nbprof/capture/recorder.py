@@ -29,21 +29,25 @@ NOTABLE_NS = 5_000_000
 """Lowest cost of watching calls, in ns, that is noted."""
 
 LIGHT = (
-    "-light: not recorded were memory, shapes (and with them float_ops), the lines of eager ops, "
-    "and variables that only eager ops read; cheap ops are not counted once they are warm, so run "
+    "-light did not record memory, shapes (and with them float_ops), the lines of eager ops, or "
+    "variables that only eager ops read; cheap ops are not counted once they are warm, so run "
     "counts and times are lower bounds"
 )
+"""Note on what `-light` leaves out."""
 WATCHED = (
     "{took} of the cell's time went into watching {calls:,} calls into TensorFlow; -light does not "
     "watch them"
 )
+"""Note on what watching calls cost."""
 MEMORY_LOST = (
     "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
 )
+"""Note if allocations cannot be recorded."""
 CHEAP_OPS_LOST = (
     "this TensorFlow does not let nbprof record cheap ops once they are warm: run counts and "
     "times are lower bounds"
 )
+"""Note if the trace level cannot be raised."""
 
 
 @contextmanager
@@ -94,7 +98,7 @@ class Recorder:
         self._trace: bytes | None = None
         self._session: Any = None
         self._functions: list[Any] = []
-        """The functions made during the recording, kept alive to be asked for their nodes."""
+        """The functions made during the recording, kept alive so that their nodes can be read."""
         self._watch = DispatchWatch()
         self._sessions = SessionWatch()
         self._paused_ns = 0
@@ -106,7 +110,7 @@ class Recorder:
 
     @_interrupts_wait()
     def start(self) -> None:
-        """Begin to record; raise NbprofError, naming it, if a profiler is already running."""
+        """Start recording; if another profiler is running, raise an NbprofError that names it."""
         began = time.perf_counter_ns()
         try:
             self._claim()
@@ -198,7 +202,9 @@ class Recorder:
         try:
             temporary = tempfile.TemporaryDirectory(prefix="nbprof-", ignore_cleanup_errors=True)
         except OSError as error:
-            self._notes.append(f"no temporary folder ({error}), so the cell ran unprofiled")
+            self._notes.append(
+                f"no temporary folder could be made ({error}), so the cell ran unprofiled"
+            )
             return
         if not self._light:
             self._record_allocations()
@@ -241,15 +247,15 @@ class Recorder:
         now = time.perf_counter_ns()
         why = (
             f"the cell started a profiler of its own ({name}) after "
-            f"{format_seconds(now - self._clock)}; nbprof gave way to it and saw nothing from "
-            "then on"
+            f"{format_seconds(now - self._clock)}; nbprof gave way to it and recorded nothing "
+            "from then on"
         )
         if self._end_session(why):
             self._paused_ns = time.perf_counter_ns() - now
 
     def _stop_early(self, why: str) -> None:
         """End the trace because its budget is used up; the cell runs on."""
-        self._end_session(f"tracing ended by {why}")
+        self._end_session(f"tracing ended {why}")
 
     def _end_session(self, why: str | None = None) -> bool:
         """Write the trace and read it back; return False if it had ended before.
@@ -273,7 +279,7 @@ class Recorder:
 
     @_interrupts_wait()
     def abandon(self) -> None:
-        """Switch everything off, however far recording has come, and drop what was recorded."""
+        """Switch everything off, at whatever stage, and drop what was recorded."""
         self._release()
 
     def _release(self) -> None:
@@ -285,7 +291,7 @@ class Recorder:
             if Recorder._active is self:
                 Recorder._active = None
 
-    # These are bound methods, so that a Capture that may call them keeps self._functions alive.
+    # Bound methods, so that the Capture, which holds them, keeps self._functions alive.
 
     def _function_def(self, name: str) -> Any:
         return self._sessions.function_def(name) or definitions.function_def(name)

@@ -11,7 +11,7 @@ from nbprof.capture.compat import definitions
 
 
 class SessionWatch:
-    """Remembers the graphs that sessions run, and answers questions about them by name."""
+    """Remembers the graphs that sessions run, and looks up their definitions by name."""
 
     def __init__(self) -> None:
         self._graphs: list[Any] = []

@@ -1,4 +1,4 @@
-"""Watch when steps begin and end, without a trace, for other measurements."""
+"""Report when steps begin and end, for measurements that record no trace."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from nbprof.capture.compat import hooks
 def watch_steps(begin: Callable[[str], Callable[[], None]]) -> Iterator[None]:
     """Call `begin(name)` when a step begins in the block, and its result when the step ends.
 
-    Nothing is imported for it: without TensorFlow there are no steps.
+    This never imports TensorFlow: until the user has, there are no steps.
     """
     if not compat.imported():
         yield

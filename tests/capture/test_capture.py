@@ -306,7 +306,7 @@ def test_a_limit_ends_the_trace_while_the_block_runs_on():
     assert runs(profile) == {"MatMul": 3}
     assert 0 < profile.recording.traced_ns < profile.recording.wall_ns
     assert " traced · " in profile.headline
-    assert any("tracing ended by -limit 1" in note for note in profile.notes)
+    assert any("tracing ended after 1 s (-limit)" in note for note in profile.notes)
 
 
 def test_too_many_events_end_the_trace(monkeypatch):
@@ -322,7 +322,7 @@ def test_too_many_events_end_the_trace(monkeypatch):
     profile = profiled(body)
 
     assert runs(profile) == {"MatMul": 200}
-    assert any("tracing ended by about two million events" in note for note in profile.notes)
+    assert any("tracing ended after about two million events" in note for note in profile.notes)
 
 
 def test_the_nodes_of_functions_count_as_events(monkeypatch):
@@ -359,7 +359,7 @@ def test_a_light_trace_says_what_it_leaves_out():
     assert runs(profile)["MatMul"] == 1
     assert profile.op().frame["bytes"].isna().all()
     assert "trace, light" in profile.headline
-    assert any(note.startswith("-light: not recorded were memory") for note in profile.notes)
+    assert any(note.startswith("-light did not record memory") for note in profile.notes)
 
 
 def test_a_notable_cost_of_watching_calls_is_noted(monkeypatch):

@@ -291,7 +291,7 @@ def test_nbprof_gives_way_to_a_trace_that_the_cell_starts(run, tmp_path):
     )
 
     assert outcome.error is None
-    assert "gave way to it and saw nothing from then on" in outcome.report
+    assert "gave way to it and recorded nothing from then on" in outcome.report
     assert "1|1" in outcome.report  # the Fill of tf.zeros; that of tf.ones was not seen
     assert list(tmp_path.glob("**/*.xplane.pb"))
 

@@ -1,7 +1,7 @@
-"""Everything that depends on TensorFlow's version, so that a new release concerns one folder.
+"""Use undocumented parts of TensorFlow, together in one folder because a new release may move them.
 
-Written for TensorFlow 2.21. Undocumented parts are looked up by name and may be missing; functions
-then return what says so instead of failing.
+Written for TensorFlow 2.21. Symbols of the shared library may be missing; functions then return a
+value that says so instead of failing.
 """
 
 import importlib.util

@@ -6,6 +6,7 @@ from typing import Any
 from nbprof.capture.capture import Variable
 
 VARIABLE_OPS = frozenset(("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp"))
+"""Op types of variables."""
 
 
 def function_def(name: str) -> Any:
@@ -46,7 +47,7 @@ def function_stacks(name: str) -> Any:
         return None
     try:
         return context.context().get_graph_debug_info(name)
-    except (errors.NotFoundError, RuntimeError):  # the latter if a file name is not UTF-8
+    except (errors.NotFoundError, RuntimeError):  # RuntimeError if a file name is not UTF-8
         return None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 HARDWARE_TRACES = (b"\x08\x02", b"\x08\x03")
-"""The first bytes of a serialized RunOptions whose trace_level starts a profiler."""
+"""First bytes of a serialized RunOptions whose trace_level starts a profiler."""
 
 STEP_STATS = {"step_num", "tf_function_call"}
 """Keywords that make a `Trace` a step: the user's, and TensorFlow's around a function."""
@@ -21,7 +21,7 @@ def watch_sessions(
     """Call `give_way(name)` before code in the block starts a TensorFlow profiler of its own.
 
     `about_to_run(graph)` is called before a v1 session runs. All hooks return before TensorFlow
-    does anything, so that nbprof's frames are in no traceback of the user's.
+    runs anything, so that no traceback of the user's shows frames of nbprof.
     """
     from tensorflow.python.client import session
     from tensorflow.python.profiler.internal import _pywrap_profiler
@@ -60,8 +60,8 @@ def watch_sessions(
 def watch_calls(enter: Callable[[str], None], leave: Callable[[], None]) -> Iterator[None]:
     """Call `enter(name)` and `leave()` around function calls and numbered Trace blocks.
 
-    TensorFlow puts each into a `Trace`, whether a profiler runs or not. The hooks return before it
-    does anything, so that nbprof's frames are in no traceback of the user's.
+    TensorFlow puts each into a `Trace`, whether a profiler runs or not. The hooks return before the
+    function runs, so that no traceback of the user's shows frames of nbprof.
     """
     from tensorflow.python.eager.polymorphic_function import polymorphic_function
     from tensorflow.python.profiler.trace import Trace
@@ -86,10 +86,8 @@ def watch_calls(enter: Callable[[str], None], leave: Callable[[], None]) -> Iter
         end(self, *error)
 
     try:
-        Trace.__init__, Trace.__enter__, Trace.__exit__ = (
-            *(init_and_remember, enter_and_begin),
-            leave_and_end,
-        )
+        Trace.__init__ = init_and_remember
+        Trace.__enter__, Trace.__exit__ = enter_and_begin, leave_and_end
         yield
     finally:
         Trace.__init__, Trace.__enter__, Trace.__exit__ = init, begin, end
@@ -97,7 +95,7 @@ def watch_calls(enter: Callable[[str], None], leave: Callable[[], None]) -> Iter
 
 @contextmanager
 def keep_functions() -> Iterator[list[Any]]:
-    """Collect the functions made in the block; dead ones cannot be asked for their nodes."""
+    """Collect and keep alive the functions made in the block, whose nodes are read after it."""
     from tensorflow.python.eager.polymorphic_function import atomic_function
 
     kept: list[Any] = []
@@ -118,10 +116,10 @@ def keep_functions() -> Iterator[list[Any]]:
 def replaced_dispatchers(
     wrap: Callable[[Callable[..., Any], int | None], Callable[..., Any]],
 ) -> Iterator[None]:
-    """Replace the functions through which Python runs ops by `wrap(function, op_place)`.
+    """Replace each function through which Python runs ops with `wrap(function, op_place)`.
 
     `op_place` is the position of the op's name among the arguments, or None for the function that
-    makes constants. Their callers look them up on these modules at every call.
+    makes constants. Callers look these functions up on their modules at every call.
     """
     from tensorflow.python import pywrap_tfe
     from tensorflow.python.framework import constant_op

@@ -29,7 +29,7 @@ def _library() -> ctypes.CDLL | None:
 
 @cache
 def _trace_level() -> ctypes.c_int | None:
-    """Return the level that every TraceMe of the process is compared with."""
+    """Return the variable with the level that decides what every TraceMe records."""
     library = _library()
     if library is None:
         return None
@@ -46,7 +46,7 @@ def is_profiling() -> bool:
 
 
 def record_every_run() -> bool:
-    """Make the running session record cheap ops, too; return whether that is possible.
+    """Make the running session record cheap ops, too; return whether that worked.
 
     At its default level TensorFlow drops an op from the trace once it has proved cheap (about nine
     of ten runs in a warm Keras fit), and it ignores the level in ProfilerOptions.
@@ -60,7 +60,7 @@ def record_every_run() -> bool:
 
 @contextmanager
 def quiet_logs() -> Iterator[None]:
-    """Keep the profiler's C++ log lines out of the notebook, where ipykernel would show them."""
+    """Silence the profiler's C++ log lines, which ipykernel would show in the notebook."""
     switch = _log_level()
     if switch is None:
         yield

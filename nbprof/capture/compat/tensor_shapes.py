@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 BYTES_OF_STRING = 24
-"""Bytes of a string inside a tensor; its text is stored elsewhere."""
+"""Bytes of one element of a string tensor; long texts are stored elsewhere."""
 
 
 @cache
@@ -51,7 +51,7 @@ def tensor_bytes(result: Any) -> int:
 
 @cache
 def element_size(number: int) -> int:
-    """Return the bytes of an element of a type, given by its number; handles count as 0."""
+    """Return the bytes of an element of a type, given the type's number; handles count as 0."""
     from tensorflow.python.framework import dtypes
 
     if number in (dtypes.resource.as_datatype_enum, dtypes.variant.as_datatype_enum):
