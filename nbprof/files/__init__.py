@@ -26,9 +26,9 @@ def load(
     path_or_paths: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]",
     engine: str | None = None,
 ) -> "Profile":
-    """Read a profile from a file, whatever its name, without running anything in it.
+    """Read a profile from a file, recognised by its content; nothing in it is executed.
 
-    A folder stands for the traces of its newest run, one per host. Several traces, given as a
+    A folder stands for the traces of the newest run in it, one per host. Several traces, given as a
     list, a pattern or a folder, become one Profile of many hosts. With `engine="dask"` the workers
     of a Dask cluster read them and send back only sums; the views are the same.
     """

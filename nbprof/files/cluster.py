@@ -1,4 +1,4 @@
-"""`engine="dask"`: workers decode and sum up the traces, and only sums come back."""
+"""`engine="dask"`: workers read the traces and send back only sums."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NO_DASK = (
     "engine='dask' needs the package dask, which is not installed: pip install 'nbprof[dask]'."
 )
-"""Error where dask is not installed."""
+"""Error if dask is not installed."""
 READING = "reading traces"
 """Title of the progress bar."""
 
@@ -53,7 +53,7 @@ def _current_client() -> Any:
 def _compute(dask: Any, tasks: list[Any], done: Any) -> "list[Profile]":
     from dask.callbacks import Callback
 
-    # By default dask uses threads, which an interrupt does not stop.
+    # Not dask's default, threads, because an interrupt does not stop them.
     scheduler = dask.config.get("scheduler", None) or "synchronous"
     with Callback(posttask=lambda *_: done(1)):
         return list(dask.compute(*tasks, scheduler=scheduler))

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from nbprof.ingest.protobuf.wire import Buffer
 
 SMALL = 1 << 20
-"""Size in bytes up to which a trace is read at once."""
+"""A trace of at most this many bytes is read in one go."""
 
 HEAD = 4096
-"""Number of a file's first bytes that recognise it."""
+"""Number of leading bytes by which a file is recognised."""
 
 
 class Source:
@@ -84,8 +84,8 @@ def _read_own_file(source: Source) -> "Profile":
 
     if source.is_packed or is_url(source.place.path) or source.place.is_pipe:
         raise NbprofError(
-            f"{source.place} cannot be read: nbprof's own file must be a local file and not "
-            "packed again; copy or unpack it first."
+            f"{source.place} cannot be read: nbprof's own file must be local and not "
+            "gzipped; copy or unpack it first."
         )
     return read_own_file(Path(source.place.path))
 
@@ -112,9 +112,9 @@ def _is_trace(head: bytes) -> bool:
 
 
 def read_trace(source: Source, host: str = "") -> "Profile":
-    """Read a trace; the host is named after the file by default.
+    """Read a trace and show the progress; its host is named after the file.
 
-    With a `host`, it is one of several, and the caller shows the progress.
+    If the caller reads several traces, it passes the `host` and shows the progress itself.
     """
     from nbprof.ingest.trace.trace_file import read_trace_file
 
@@ -125,7 +125,7 @@ def read_trace(source: Source, host: str = "") -> "Profile":
         return read_trace_file(trace, host_of(source.place), done)
 
 
-TRACE = Kind("traces of TensorFlow's or JAX' profiler (*.xplane.pb)", _is_trace, read_trace)
+TRACE = Kind("traces of TensorFlow's or JAX's profiler (*.xplane.pb)", _is_trace, read_trace)
 KINDS = (
     Kind("nbprof's own files (made by profile.save)", _is_own_file, _read_own_file),
     Kind("tfprof's saved profiles", _is_saved_profile, _read_saved_profile),
@@ -135,7 +135,7 @@ KINDS = (
 
 
 def kind_of(source: Source) -> Kind:
-    """Return the kind of a file; refuse one of no known kind."""
+    """Return the kind of a file; raise NbprofError if it is of none."""
     for kind in KINDS:
         if kind.recognise(source.head):
             return kind

@@ -17,7 +17,7 @@ GZIP = b"\x1f\x8b"
 CHUNK = 1 << 20
 """Bytes unpacked at once."""
 SMALL = 256 << 20
-"""Size in bytes that any file may unpack to."""
+"""Bytes that any file may unpack to, however small it is."""
 
 
 def unpack(place: "Place", packed: bytes) -> bytes:
@@ -26,7 +26,7 @@ def unpack(place: "Place", packed: bytes) -> bytes:
 
 
 def unpack_head(packed: bytes, size: int) -> bytes:
-    """Unpack the first `size` bytes, or as many as these bytes contain."""
+    """Return the first `size` unpacked bytes, or fewer if `packed` ends before."""
     try:
         return zlib.decompressobj(wbits=31).decompress(packed, size)
     except zlib.error:
@@ -51,5 +51,5 @@ def _unpack(name: str, packed: bytes, most: int) -> bytes:
                         f"{most // len(packed)} times its size; unpack it yourself if you trust it."
                     )
     except (OSError, EOFError, zlib.error) as error:
-        raise NbprofError(f"{name} cannot be read: its gzip is damaged ({error}).") from error
+        raise NbprofError(f"{name} cannot be read: its gzip data is damaged ({error}).") from error
     return whole.getvalue()

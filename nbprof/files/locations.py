@@ -15,12 +15,10 @@ from nbprof.progress import Done, progress
 
 T = TypeVar("T")
 
-NO_FSSPEC = (
-    "{} is a URL, and reading one needs the package fsspec: pip install 'nbprof[dask]' brings it."
-)
-"""Error where fsspec is not installed."""
+NO_FSSPEC = "{} is a URL, and reading one needs the package fsspec: pip install 'nbprof[dask]'."
+"""Error if fsspec is not installed."""
 NO_PATH = "nbprof.load takes the path of a file or folder, or a list of paths, not {}."
-"""Error for anything else."""
+"""Error for an argument that is not a path."""
 MOST_LETTERS = 60
 """Number of characters of a wrong argument that an error quotes."""
 PACKED = ".gz"
@@ -64,7 +62,7 @@ class Place:
 
     @property
     def identity(self) -> str:
-        """The same text for all paths of one file."""
+        """A text that is the same for all paths to one file."""
         path = self.path.removeprefix("file://")
         return self.path.rstrip("/") if is_url(path) else os.path.realpath(path)
 
@@ -102,7 +100,8 @@ class Place:
     ) -> "list[tuple[Place, float]]":
         """List the files below a folder with these endings, and when each was written, in seconds.
 
-        Errors on unreadable folders go to `unread`. A progress bar shows up for large trees.
+        Calls `unread` with the error of each folder that cannot be read. Large trees get a
+        progress bar.
         """
         with progress(f"looking for traces in {self.path}", None, " folders") as done:
             if is_url(self.path):
@@ -123,7 +122,7 @@ def places(given: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]") -
 
 
 def each_once(given: Iterable[Place]) -> list[Place]:
-    """Drop files given again by another path, and packed copies beside the original."""
+    """Drop files already given by another path, and packed copies of other files given."""
     found: dict[str, Place] = {}
     for place in given:
         found.setdefault(place.identity, place)
@@ -139,7 +138,7 @@ def _path(given: object) -> str:
     if not isinstance(path, str):
         raise NbprofError(NO_PATH.format(_short(given)))
     if not path:
-        raise NbprofError(NO_PATH.format("an empty text"))
+        raise NbprofError(NO_PATH.format("an empty string"))
     return path
 
 
@@ -149,7 +148,7 @@ def _short(value: object) -> str:
 
 
 def as_text(path: str) -> str:
-    """Return a path as valid text: a file name may have bytes that are not."""
+    """Return a path as valid Unicode; a file name may contain bytes that are not."""
     return os.fsencode(path).decode(errors="replace")
 
 
@@ -164,7 +163,7 @@ def _expand(path: str) -> list[Place]:
     matched = _access(path, _remote_matches if is_url(path) else _local_matches)
     found = [Place(str(match)) for match in sorted(matched)]
     if not found:
-        raise NbprofError(f"nothing matches {path}: give a file, a folder or another pattern.")
+        raise NbprofError(f"nothing matches {path}: pass a file, a folder or another pattern.")
     return found
 
 
@@ -183,7 +182,7 @@ def _remote_matches(system: Any, pattern: str) -> list[str]:
 def _local_files(
     path: str, endings: tuple[str, ...], done: Done, unread: Callable[[OSError], None]
 ) -> Found:
-    """Find files, following each link to a folder once, as links may form circles."""
+    """Find files, following each link to a folder only once, because links may form cycles."""
     found: Found = []
     followed: set[str] = set()
     for folder, folders, names in os.walk(path, onerror=unread, followlinks=True):

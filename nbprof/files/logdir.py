@@ -1,7 +1,7 @@
 """Find traces in folders: those of a run, or of the newest run of a TensorBoard logdir.
 
-The profiler writes `<logdir>/plugins/profile/<run>/<host>.xplane.pb`. Its tools leave other files
-beside it, which are ignored.
+The profiler writes `<logdir>/plugins/profile/<run>/<host>.xplane.pb`. Files that its tools leave
+beside these are ignored.
 """
 
 import re
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".xplane.pb", ".xplane.pb.gz")
 """Endings of traces."""
 _WHEN = re.compile(r"\d{4}(_\d\d){5}(\.\d+)?")
-"""The profiler's name for a run: when it was recorded."""
+"""The name that the profiler gives to a run: the time it was recorded."""
 _OF_PROFILER = re.compile(r"(^|/)plugins/profile/[^/]+$")
-"""The profiler's folder for a run."""
+"""The path of the folder that the profiler makes for a run."""
 
 
 class Run(NamedTuple):
@@ -28,7 +28,7 @@ class Run(NamedTuple):
     folder: str
     traces: "list[Place]"
     by_profiler: bool
-    """Whether the profiler itself put them together, judging by the folder's name."""
+    """Whether the folder is named as the profiler names them, so that it holds one run."""
     notes: tuple[str, ...]
 
 
@@ -40,7 +40,7 @@ def find_traces(folder: "Place") -> Run:
     for place in each_once(written):
         runs[place.parent].append((place, written[place]))
     if not runs:
-        found = _unread(unread) or ("it has no trace (*.xplane.pb), nor do its subfolders",)
+        found = _unread(unread) or ("neither it nor its subfolders have a trace (*.xplane.pb)",)
         raise NbprofError(
             f"{folder} cannot be read: {found[0]}. "
             "nbprof.load reads files, run folders and TensorBoard logdirs."
@@ -62,7 +62,7 @@ def _unread(errors: list[OSError]) -> tuple[str, ...]:
 
 
 def _age(run: str, runs: "dict[str, list[tuple[Place, float]]]") -> tuple[object, ...]:
-    """Return a key that sorts runs by age: by name if all names are times, else by file time."""
+    """Return a key that sorts runs, oldest first: by name if all are times, else by file time."""
     names = {path: _last_part(path) for path in runs}
     if all(_WHEN.fullmatch(name) for name in names.values()):
         return (names[run], run)
@@ -86,7 +86,7 @@ def _note(folder: "Place", newest: str, others: int, by_profiler: bool) -> tuple
 
 
 def host_of(place: "Place") -> str:
-    """Return the host of a trace, by the name of its file."""
+    """Return the host that a trace's file name gives."""
     name = place.name
     for suffix in SUFFIXES[::-1]:
         name = name.removesuffix(suffix)

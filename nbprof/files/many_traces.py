@@ -25,7 +25,7 @@ MOST_NAMED = 4
 """Number of traces that an error names."""
 NOT_ONE_RUN = (
     "{} has traces that were recorded at different times ({}), so they are not hosts of one run: "
-    "give one of them, or a list or pattern of those that belong together."
+    "pass one of them, or a list or pattern of those that belong together."
 )
 """Error for a folder of several runs."""
 NO_CLOCKS = "not all traces say when they began, so each host's times count from its own start"
@@ -34,18 +34,18 @@ NO_CLOCKS = "not all traces say when they began, so each host's times count from
 
 def read_many(
     found: "list[Place]",
-    run: "Callable[[list[Job]], Iterable[Profile]]",
+    read_all: "Callable[[list[Job]], Iterable[Profile]]",
     folders: "Iterable[Run]" = (),
 ) -> "Profile":
-    """Read traces with `run`, which returns the Profile of each job, and merge them.
+    """Read traces with `read_all`, which returns the Profile of each job, and merge them.
 
-    The traces of each of the folders must belong to one run.
+    The traces of each folder must belong to one run.
     """
     from nbprof.ingest.trace.merge_hosts import merge
 
     if not found:
         raise NbprofError("nbprof.load needs at least one path.")
-    profiles = list(run(list(zip(found, _hosts(found), strict=True))))
+    profiles = list(read_all(list(zip(found, _hosts(found), strict=True))))
     for folder in folders:
         known = (place.identity for place in found)
         _check_one_run(folder, dict(zip(known, profiles, strict=True)))
@@ -53,9 +53,9 @@ def read_many(
 
 
 def _check_one_run(folder: "Run", profiles: "dict[str, Profile]") -> None:
-    """Refuse traces of one folder that were recorded long after one another.
+    """Raise NbprofError if traces of one folder were recorded long after one another.
 
-    Hosts of one run are traced at the same time, give or take their clocks.
+    Hosts of one run are traced at the same time, as far as their clocks agree.
     """
     if folder.by_profiler or len(folder.traces) == 1:
         return
@@ -74,7 +74,7 @@ def _listed(traces: "list[Place]") -> str:
 
 
 def read_one(job: Job) -> "Profile":
-    """Read the trace of one host; refuse any other file."""
+    """Read the trace of one host; raise NbprofError for any other kind of file."""
     place, host = job
     source = Source(place)
     kind = kind_of(source)
@@ -84,20 +84,20 @@ def read_one(job: Job) -> "Profile":
 
 
 def _hosts(found: "list[Place]") -> list[str]:
-    """Return the host of each trace, with its run if several have the same host."""
+    """Return the host of each trace, with its run or path if several have the same host."""
     names = [host_of(place) for place in found]
-    longer = [f"{as_text(place.parent).rpartition('/')[2]}/{host_of(place)}" for place in found]
-    for further in (longer, [as_text(place.path) for place in found]):
+    with_run = [f"{as_text(place.parent).rpartition('/')[2]}/{host_of(place)}" for place in found]
+    for longer_names in (with_run, [as_text(place.path) for place in found]):
         count = Counter(names)
         names = [
-            name if count[name] == 1 else longer_name
-            for name, longer_name in zip(names, further, strict=True)
+            name if count[name] == 1 else longer
+            for name, longer in zip(names, longer_names, strict=True)
         ]
     return names
 
 
 def _align_clocks(profiles: "list[Profile]") -> "list[Profile]":
-    """Drop all start times if one is unknown."""
+    """Drop the start times of all hosts if one of them is unknown."""
     known = [(profile.machines["start_ns"] > 0).all() for profile in profiles]
     if all(known):
         return profiles

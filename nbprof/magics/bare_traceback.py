@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 WATCHER = "record"
 """The function in `capture/dispatch.py` that watches a call into TensorFlow."""
 OURS = __name__.partition(".")[0]
-"""The top package, whose frames are not shown."""
+"""The package whose frames are not shown."""
 LINE_WATCHER = "nbprof.memory.line_meter"
-"""The module whose functions Python calls at the start of lines; they call no code of others."""
+"""The module whose hooks Python calls for every line; they call no code of the user's."""
 
 _pending: list[Callable[[], None]] = []
-"""Restores the exception handler that the last failed cell replaced."""
+"""Functions that restore the exception handler which the last failed cell replaced."""
 
 
 def leave_like_bare(shell: "InteractiveShell", error: BaseException) -> None:
-    """Make the shell show `error`, when it leaves the cell, without the frames of the magic.
+    """Make the shell show `error`, which leaves the cell, without the frames of the magic.
 
     If the cell's own code called the magic, nothing changes: its frames belong there.
     """

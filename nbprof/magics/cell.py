@@ -2,8 +2,8 @@
 
 The body is transformed, compiled and executed statement by statement, as the shell does it, under
 the cell's own number and with line numbers as on the screen (the magic's line is line 1). The value
-of a last expression is returned, so that it becomes the cell's `Out`; exceptions leave as they
-would leave the bare cell.
+of a last expression is returned, so that it becomes the cell's `Out`; exceptions propagate as from
+the bare cell.
 """
 
 import ast
@@ -25,6 +25,7 @@ AWAIT_REFUSED = (
     "%%{magic} cannot run a top-level await; put `{block}:` around it in a "
     "cell without %%{magic} and look at `{result}`."
 )
+"""Error for a cell that awaits at its top level."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Read the flags of a magic's line, for all magics.
+"""Read the flags on the line of any magic.
 
 argparse would read the mistyped `-orderby` as `-o rderby`; here a flag is known or refused.
 """
@@ -23,12 +23,12 @@ _LETTER_AND_NUMBER = re.compile(r"-([a-z])([0-9.].*)")
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedLine:
-    """What a line says, checked."""
+    """A line that has been read and checked."""
 
     flags: Mapping[str, Any]
     """The values of the flags by name; a switch's is True."""
     rest: str = ""
-    """The code behind the flags, as typed."""
+    """The code after the flags, as typed."""
 
     def __contains__(self, flag: str) -> bool:
         return flag in self.flags
@@ -71,7 +71,7 @@ def split_flags(magic: str, line: str) -> tuple[dict[str, list[str]], str]:
         for flag, text in _flags_in(word, magic, table, flags):
             value, rest = _value(flag, text, rest, take_word)
             if flag.name in typed and not flag.repeatable:
-                raise NbprofError(f"-{flag.name} is given twice.")
+                raise NbprofError(f"-{flag.name} was given twice.")
             typed.setdefault(flag.name, []).append(value)
     return typed, rest
 

@@ -75,7 +75,7 @@ def completions(line: str, symbol: str) -> list[str]:
 
 
 def _walk(words: Iterable[str], flags: Mapping[str, Flag]) -> tuple[Flag | None, bool]:
-    """Return the flag whose value comes after the words, and whether code has begun in them."""
+    """Return the flag that expects its value next, and whether the words have reached the code."""
     waiting: Flag | None = None
     reached_code = False
     for word in words:

@@ -1,4 +1,4 @@
-"""`MAGICS`: every magic, declared once: what it does, how its line is written, what it refuses.
+"""`MAGICS`: every magic, declared once: what it does, how its line looks, what it refuses.
 
 Their flags are in `nbprof.flags.FLAGS`.
 """
@@ -30,7 +30,7 @@ class Magic:
 
     does: str
     forms: tuple[tuple[str, str], ...]
-    """How it is written, each with what that does; `{views}` stands for the names of views."""
+    """The ways to write it, each with what that does; `{views}` stands for the names of views."""
     remark: str
     """What the help ends with."""
     block: str
@@ -100,8 +100,8 @@ MAGICS = {
         block_result="run.result",
         takes_code=True,
         refused={
-            "c": "%mprun has no -c, because nobody knows which line a child process' memory "
-            "belongs to; %memit -c adds children to the peak of a statement or cell."
+            "c": "%mprun has no -c, because the memory of a child process cannot be "
+            "attributed to a line; %memit -c adds children to the peak of a statement or cell."
         },
     ),
     MEMOBJ: Magic(

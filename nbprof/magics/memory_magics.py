@@ -47,6 +47,7 @@ RUNNERS = ("run_line_magic", "run_cell_magic")
 DISPLAY_INSTRUCTIONS = (("PRINT_EXPR", None), ("CALL_INTRINSIC_1", 1))
 """The instruction that displays an expression's value: up to Python 3.11, and since."""
 LINE_IS_FOR_OPTIONS = "%%{} takes only options on its line; put the code in the lines below."
+"""Error for code on the line of a cell magic."""
 
 
 @magics_class
@@ -155,13 +156,13 @@ class MemoryMagics(Magics):
         chosen = parsed.rest.replace(",", " ").split()
         for name in chosen:
             if name not in names:
-                raise NbprofError(f"there is no name {name} in this notebook.")
+                raise NbprofError(f"there is no variable {name} in this notebook.")
         measured = {name: names[name] for name in chosen} if chosen else names
         containers = shell, shell.user_ns, shell.user_ns.get("Out")
         return look(measured, parsed.get("n", DEFAULT_ROWS), containers)
 
     def _left_behind(self, before: "ObjectMemory", parsed: ParsedLine) -> "ObjectMemory":
-        """Measure what names hold now in addition."""
+        """Measure how much more the names hold now than before."""
         from nbprof.memory.namespace import difference
 
         return difference(before, self._held(parsed))
@@ -169,14 +170,14 @@ class MemoryMagics(Magics):
     def _targets(self, parsed: ParsedLine, cell: Cell | None) -> "list[Target]":
         """Find the functions that -f names; without -f, take the cell's own lines."""
         __tracebackhide__ = True
-        from nbprof.memory.watched_code import of_cell, of_function
+        from nbprof.memory.watched_code import cell_target, function_target
 
         if "f" not in parsed:
             if cell is None:
                 raise UsageError("%mprun watches functions: name one with -f FUNCTION.")
             codes = [code for code in cell.statements if not isinstance(code, SyntaxError)]
             codes += [cell.last_expression] if cell.last_expression else []
-            return [of_cell(codes, cell.raw, f"In [{cell_number(self.shell)}]")]
+            return [cell_target(codes, cell.raw, f"In [{cell_number(self.shell)}]")]
         names = cell_names(self.shell)
         targets = []
         for expression in dict.fromkeys(parsed.get("f")):
@@ -186,7 +187,7 @@ class MemoryMagics(Magics):
                 raise UsageError(
                     f"-f {expression} cannot be found ({type(error).__name__}: {error})."
                 ) from None
-            targets.append(or_usage_error(of_function, function, expression, names))
+            targets.append(or_usage_error(function_target, function, expression, names))
         return targets
 
 
@@ -227,7 +228,7 @@ def _show(result: Any, parsed: ParsedLine, shows_itself: bool) -> None:
             sys.stdout.write(result.in_a_line)
     file = parsed.get("T")
     if file is not None and write_text(file, f"{result.text}\n") and "q" not in parsed:
-        sys.stdout.write(f"{file} is written.\n")
+        sys.stdout.write(f"Wrote {file}.\n")
 
 
 def _will_be_displayed(code: str) -> bool:

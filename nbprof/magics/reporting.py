@@ -1,4 +1,4 @@
-"""What all magics share: refuse bad lines, survive their own faults, write the file of -T."""
+"""What all magics share: refuse bad lines, survive failures of nbprof, write the file of -T."""
 
 import sys
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def or_usage_error(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def report_or_explain(magic: str, report: Callable[[], Any], hint: str = "") -> Any:
-    """Report on code that has run; a fault costs the report, never the user's value.
+    """Report on code that has run; if that fails, the user loses the report, never a result.
 
     `hint` follows the explanation of an NbprofError.
     """
@@ -30,7 +30,7 @@ def report_or_explain(magic: str, report: Callable[[], Any], hint: str = "") -> 
         sys.stderr.write(f"%{magic}'s report was interrupted; the code itself had ended.\n")
     except NbprofError as error:
         sys.stderr.write(f"{error} The code itself ran as usual{hint}.\n")
-    except Exception as error:  # noqa: BLE001 the user's code must not fail through our fault
+    except Exception as error:  # noqa: BLE001 our failure must not become the user's
         sys.stderr.write(
             f"%{magic} could not report ({type(error).__name__}: {error}); the code itself ran as "
             "usual.\n"

@@ -23,11 +23,11 @@ class Request(ParsedLine):
     typed: Mapping[str, str]
     """The view options as typed, for `set` to keep."""
     resets: bool = False
-    """Whether `set` forgets the options it kept."""
+    """Whether `set` forgets the options kept so far."""
 
 
 def parse_line(line: str, kept: Mapping[str, str] | None = None) -> Request:
-    """Read a line; `kept` are the options of an earlier `set`, which the line's own override."""
+    """Read a line; its options override those that an earlier `set` has `kept`."""
     word, line = _split_word(line)
     if word == SET and line.split() == [RESET]:
         return Request(word=SET, flags={}, typed={}, resets=True)
@@ -70,6 +70,6 @@ def _check_command(word: str, own: Mapping[str, object], typed: Mapping[str, str
 
 
 def _override(kept: Mapping[str, str], typed: Mapping[str, str]) -> dict[str, object]:
-    """Let the options of a line win over kept ones; so do those of its preset."""
+    """Return the kept options, overridden by those of the line and of its preset."""
     preset = with_preset({"preset": typed["preset"]}) if "preset" in typed else {}
     return {**{name: text for name, text in kept.items() if name not in preset}, **typed}

@@ -102,7 +102,7 @@ class NbprofMagics(Magics):
             display(view.explore() if "explore" in request else view)
         for path in view.write_output():
             if "q" not in request:
-                sys.stdout.write(f"{path} is written.\n")
+                sys.stdout.write(f"Wrote {path}.\n")
         if "T" in request:
             write_text(request.get("T"), view.text)
 
@@ -120,13 +120,13 @@ class NbprofMagics(Magics):
             write_text(request.get("T"), advice.report(found))
 
     def _bind(self, request: Request, value: Any) -> None:
-        """Bind the variable that -o names."""
+        """Assign the value to the variable that -o names."""
         if "o" in request:
             self.shell.user_ns[request.get("o")] = value
 
 
 def _check_placement(request: Request, kind: str) -> None:
-    """Refuse a flag that only the other form of the magic has."""
+    """Raise UsageError for a flag that only the other form of the magic has."""
     for name in request.flags:
         only_for = flags_of(TFPROF)[name].only_for
         if only_for == "cell" != kind:

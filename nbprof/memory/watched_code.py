@@ -51,7 +51,7 @@ class Target:
         self.tallies = {number: Tally() for number in numbers}
 
 
-def of_function(function: Any, expression: str, names: Mapping[str, str]) -> Target:
+def function_target(function: Any, expression: str, names: Mapping[str, str]) -> Target:
     """Make a target of anything that wraps a Python function.
 
     `names` has the cells' names by file name; `expression` is what the user typed.
@@ -72,7 +72,7 @@ def of_function(function: Any, expression: str, names: Mapping[str, str]) -> Tar
     return Target(plain.__qualname__, file, max(1, first), source, tuple(_with_inner([code])), True)
 
 
-def of_cell(codes: Iterable[CodeType], source: str, name: str) -> Target:
+def cell_target(codes: Iterable[CodeType], source: str, name: str) -> Target:
     """Make a target of a cell: its own lines and those of the functions it defines."""
     codes = list(codes)
     target = Target(name, name, 1, tuple(source.splitlines()), tuple(_with_inner(codes)), False)

@@ -106,7 +106,7 @@ def test_a_foreign_file_is_refused_with_its_name(tmp_path, content):
 def test_damaged_gzip_is_refused(tmp_path):
     truncated = gzip.compress(host_trace(steps=400))[:-20]
 
-    assert "gzip is damaged" in refusal(written(tmp_path / "x.gz", truncated))
+    assert "gzip data is damaged" in refusal(written(tmp_path / "x.gz", truncated))
 
 
 def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
@@ -153,7 +153,7 @@ def test_runs_whose_names_are_no_times_are_ordered_by_file_time(tmp_path):
 def test_a_folder_without_traces_is_refused(tmp_path):
     written(tmp_path / "ALL_HOSTS.op_stats.pb", OP_STATS)
 
-    assert "no trace (*.xplane.pb)" in refusal(tmp_path)
+    assert "have a trace (*.xplane.pb)" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("given", [None, 3, b"abc", [3], ["x", None], {7: 8}])
@@ -167,7 +167,7 @@ def test_anything_but_a_path_is_refused(given):
 
 @pytest.mark.parametrize("given", ["", [""]])
 def test_an_empty_path_is_refused(given):
-    assert refusal(given).endswith("or a list of paths, not an empty text.")
+    assert refusal(given).endswith("or a list of paths, not an empty string.")
 
 
 def test_traces_of_one_folder_recorded_far_apart_are_not_merged(tmp_path):

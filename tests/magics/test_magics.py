@@ -70,7 +70,7 @@ def test_flags_and_options_may_come_in_any_order(tmp_path):
         ("-limit soon", "-limit takes a number of seconds above 0, not 'soon'."),
         ("-trim_name_regexes (", "not a valid RE2 regular expression: missing )"),
         ("-max_depth", "-max_depth needs a value after it."),
-        ("-max_depth 1 -max_depth 2", "-max_depth is given twice."),
+        ("-max_depth 1 -max_depth 2", "-max_depth was given twice."),
         ("-o two-words", "-o takes the name of a Python variable, not 'two-words'."),
         ("-o class", "-o takes the name of a Python variable, not 'class'."),
         ("-o __builtins__", "-o takes the name of a Python variable"),

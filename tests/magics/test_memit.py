@@ -302,7 +302,7 @@ def test_flags_come_first_and_the_statement_is_kept_as_typed(line, flags, rest):
         ("-r0 pass", "-r takes a whole number of at least 1, not '0'."),
         ("-t soon pass", "-t takes a number of seconds above 0, not 'soon'."),
         ("-q=1 pass", "-q takes no value."),
-        ("-q -q pass", "-q is given twice."),
+        ("-q -q pass", "-q was given twice."),
         ("-bakend nbprof pass", "there is no option -bakend; did you mean -backend?"),
         ("-backend tracemalloc pass", "-backend takes one of nbprof, memory_profiler"),
         ("-T /no/such/folder/x pass", "-T cannot write '/no/such/folder/x'"),

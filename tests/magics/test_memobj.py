@@ -66,7 +66,7 @@ def test_a_cell_that_raises_still_shows_what_it_left_behind(run):
 
 
 def test_unknown_names_and_bad_lines_are_refused(run):
-    assert "there is no name nothing in this notebook." in run("%memobj nothing").traceback
+    assert "there is no variable nothing in this notebook." in run("%memobj nothing").traceback
     assert "-n takes a whole number" in run("%memobj -n few").traceback
     assert "put the code in the lines below" in run("%%memobj x\ny = 1").traceback
 
