@@ -1,4 +1,4 @@
-"""How much memory the process holds: for a block of code, line by line, and name by name.
+"""Measure the memory of the process: for a block of code, line by line, and name by name.
 
 `with measure() as run:` measures a block; `run.result` is what `%memit` shows.
 """

@@ -24,11 +24,11 @@ StepCallback = Callable[[str], Callable[[], None]]
 """Called with a step's name when it begins; returns the callback for its end."""
 
 WatchSteps = Callable[[StepCallback], AbstractContextManager[None]]
-"""Returns a block during which the callback hears of every step."""
+"""Returns a context in which the callback is called for every step."""
 
 
 def watch_no_steps(_begin: StepCallback) -> AbstractContextManager[None]:
-    """Return a block in which no step is reported."""
+    """Return a context in which no step is reported."""
     return nullcontext()
 
 
@@ -39,7 +39,7 @@ class Backend(Protocol):
         """Run the code under measurement and return its value; its exceptions propagate."""
 
     def result(self, thorough: bool) -> MemoryResult | None:
-        """Return what was measured, failed runs included; None if nothing ran."""
+        """Return what was measured, including runs that failed; None if nothing ran."""
 
 
 class Meter:
@@ -70,8 +70,6 @@ class Meter:
             return None
         result = combined_result(self._measurements)
         if thorough:
-            from nbprof.memory.backends import find_held
-
             result = replace(result, held=find_held())
         return result
 
@@ -80,6 +78,7 @@ class MemoryProfiler:
     """memory_profiler, which samples from a process of its own; its magics are left alone."""
 
     INTERVAL = 0.1
+    """Default time between samples, in seconds."""
 
     def __init__(self, flags: Mapping[str, Any], _watch_steps: WatchSteps) -> None:
         try:
@@ -155,6 +154,7 @@ BACKENDS: dict[str, Callable[[Mapping[str, Any], WatchSteps], Backend]] = {
     "nbprof": Meter,
     "memory_profiler": MemoryProfiler,
 }
+"""The backends by the name that `-backend` takes."""
 
 
 def backend(flags: Mapping[str, Any], watch_steps: WatchSteps = watch_no_steps) -> Backend:
@@ -185,8 +185,8 @@ def find_held() -> Held:
 def all_objects() -> dict[int, Any]:
     """Return, by id, all objects the garbage collector tracks and those they refer to directly.
 
-    Modules are not followed: in Python 3.12 asyncio's also refers to iterators that wait to be
-    reused, and releasing one of them crashes the process.
+    Modules are not followed: in Python 3.12 those of asyncio also refer to iterators that wait to
+    be reused, and releasing one of these crashes the process.
     """
     tracked = [value for value in gc.get_objects() if not isinstance(value, ModuleType)]
     objects = dict(zip(map(id, tracked), tracked, strict=True))

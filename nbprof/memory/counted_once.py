@@ -1,7 +1,7 @@
-"""What has been counted already, so that memory and objects that several share count once.
+"""Remember what has been counted, so that shared memory and shared objects count once.
 
-`CountedRanges` knows stretches of memory, such as the data of arrays. `CountedObjects` knows many
-plain objects at a time, such as the texts of a column: it compares their addresses with numpy.
+`CountedRanges` remembers ranges of memory, such as the data of arrays. `CountedObjects` remembers
+plain objects, such as the texts of a column, and compares many addresses at once with numpy.
 """
 
 import ctypes
@@ -61,9 +61,9 @@ class CountedObjects:
     def add(
         self, objects: Any, is_late: Callable[[], bool]
     ) -> tuple[dict[type, tuple[int, int]], bool]:
-        """Add an array of objects; return count and bytes by type, and whether these are exact.
+        """Add an array of objects; return count and bytes by type, and whether they are exact.
 
-        Objects that were counted before are left out. Once `is_late`, a sample stands for all.
+        Objects that were counted before are left out. If `is_late()`, a sample stands for all.
         """
         import numpy as np
 
@@ -81,7 +81,7 @@ class CountedObjects:
 
 
 def _addresses(flat: Any) -> "Addresses":
-    """Return the addresses of the objects in an array: the pointers that it consists of."""
+    """Return the addresses of the objects in an array, which are the pointers it consists of."""
     import numpy as np
 
     if not len(flat):

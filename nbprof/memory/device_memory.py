@@ -1,6 +1,6 @@
 """Memory of accelerators, as TensorFlow counts it.
 
-Nothing is imported or initialized for this, and no counter is reset.
+Reading it imports and initializes nothing, and resets no counter.
 """
 
 import sys
@@ -31,7 +31,7 @@ class DeviceRun:
 
 
 def devices() -> tuple[DeviceMemory, ...]:
-    """Read the counters of all accelerators; none until TensorFlow has initialized them."""
+    """Read the counters of all accelerators; empty until TensorFlow has initialized them."""
     tensorflow = sys.modules.get("tensorflow")
     context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
     if tensorflow is None or not getattr(context, "_initialized", False):

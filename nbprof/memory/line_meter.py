@@ -1,9 +1,9 @@
-"""Memory line by line: how often each line ran, what it left behind, and how high it rose.
+"""Memory line by line: how often each line ran, what it left behind, and how high memory rose.
 
 Python reports when a line begins. Reading memory takes far longer than most lines do, so it is read
-only after a line long enough to have touched much memory, or after many short ones; what short
-lines took is charged to the line at whose end memory is read. A line's numbers include what it
-calls. Only the thread that runs the code is watched, but memory is that of the whole process.
+only after a line that ran long enough to touch much memory, or after many short ones; what those
+took is charged to the line after which memory is read. A line's numbers include what it calls. Only
+the thread that runs the code is watched, but memory is that of the whole process.
 """
 
 import sys
@@ -27,6 +27,7 @@ LOST = (
     "the code set its own trace function, or Python removed nbprof's; later lines were not "
     "measured."
 )
+"""Note if our trace function was replaced."""
 
 _BEFORE_FIRST_LINE = Tally()
 """The tally of a call whose first line has not begun."""
@@ -38,7 +39,7 @@ class Frame:
 
     target: Target
     outer: frozenset[int]
-    """Ids of the tallies of lines, in earlier calls of the same code, that led to this call."""
+    """Ids of the tallies of the lines in outer calls of the same target that led to this call."""
     tally: Tally
     """The tally of the line that is running."""
     start: int
@@ -52,7 +53,7 @@ class Frame:
 
 
 class Ledger:
-    """Keeps the tallies; the engines below report calls, lines and returns to it."""
+    """Keeps the tallies, from the calls, lines and returns that an engine reports."""
 
     def __init__(self, targets: Sequence[Target]) -> None:
         self.by_code = {id(code): target for target in targets for code in target.codes}
@@ -67,7 +68,7 @@ class Ledger:
         self._began = self._read_at = time.perf_counter_ns()
 
     def close(self) -> None:
-        """Stop measuring, and settle the lines that are still running."""
+        """Stop measuring, and charge the lines that are still running."""
         while self._frames:
             self.leave()
         self._owner.close(self._stretch)
@@ -93,7 +94,7 @@ class Ledger:
         self._began = now
 
     def line_hook(self) -> Callable[[int], None]:
-        """Return the function to call when a line begins: the hottest one here."""
+        """Return the function to call when a line begins, the hottest one here."""
         clock, frames = time.perf_counter_ns, self._frames
 
         def begin_line(number: int) -> None:
@@ -140,7 +141,7 @@ class Ledger:
             frame.read = True
 
     def _settle(self, frame: Frame) -> None:
-        """Charge the line that ends in a frame with what was read."""
+        """Charge what was read to the line of the frame that ends."""
         tally, known = frame.tally, self._known
         if tally is not _BEFORE_FIRST_LINE:
             if id(tally) not in frame.outer:
@@ -153,13 +154,13 @@ class Ledger:
 
 
 class Settrace:
-    """The engine before Python 3.12: the trace function, which debuggers use too."""
+    """The engine before Python 3.12, or without a free tool id: the trace function of debuggers."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def start(self) -> None:
-        """Install our trace function instead of the user's."""
+        """Install our trace function in place of the user's."""
         by_code, enter, leave = self._ledger.by_code, self._ledger.enter, self._ledger.leave
         begin_line = self._ledger.line_hook()
 
@@ -245,7 +246,7 @@ class Monitoring:
         }
 
     def stop(self) -> bool:
-        """Turn the events off and free the tool id."""
+        """Turn the events off and free the tool id; return True: no other code took it over."""
         if self._tool is None:
             return True
         monitoring, tool = self._monitoring, self._tool

@@ -1,6 +1,6 @@
-"""What the C library's allocator has handed out, and what it keeps after it was freed.
+"""What the C library's allocator has handed out, and what it keeps after the program freed it.
 
-Only glibc reports this. Python's own allocator for small objects is not in these numbers.
+Only glibc reports this. The numbers do not cover Python's own allocator for small objects.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 
 LARGEST_BLOCK = 512
-"""Bytes of the largest object that Python's own allocator serves."""
+"""Size in bytes of the largest object that Python's own allocator serves."""
 
 _FIELDS = (
     *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
@@ -51,14 +51,17 @@ def kept(before: Heap, after: Heap, growth: int) -> float:
     growth of the free pieces; pieces that were free at both moments cancel out.
     """
     unused = growth - (after.used - before.used)
-    return max(0.0, float(min(after.free - before.free, unused))) if unused == unused else math.nan
+    if math.isnan(unused):
+        return math.nan
+    return max(0.0, float(min(after.free - before.free, unused)))
 
 
 def perhaps_kept(before: Heap, after: Heap, growth: int) -> float:
-    """Return how many bytes of the growth are in no use that the allocator knows of.
+    """Return how many bytes of the growth in RAM the allocator has not handed out.
 
     Either they were freed and kept in pieces that were free before but not in RAM, or somebody
-    took memory without the C library; nothing tells the two apart. NaN if Python itself took it.
+    took memory without the C library; the two look the same. NaN if much of it may be in Python's
+    own allocator.
     """
     unused = growth - (after.used - before.used)
     taken_by_python = LARGEST_BLOCK * (after.blocks - before.blocks)
@@ -66,8 +69,10 @@ def perhaps_kept(before: Heap, after: Heap, growth: int) -> float:
 
 
 def reusable(heap: Heap, resident: float) -> float:
-    """Return how many of the resident bytes could at most be reused without taking more RAM."""
-    return max(0.0, min(heap.free, resident - heap.used)) if heap.free == heap.free else math.nan
+    """Return the most bytes that could be reused without taking more RAM."""
+    if math.isnan(heap.free):
+        return math.nan
+    return max(0.0, min(heap.free, resident - heap.used))
 
 
 def trim() -> bool:

@@ -1,6 +1,6 @@
 """Measure a block of code: memory before it, its peak, memory after it, and the curve between.
 
-All that is read here takes microseconds. Nothing is forked, killed or run again.
+Each reading takes microseconds. Nothing is forked, killed or run again.
 """
 
 import gc
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 MOST_STEPS = 5000
-"""Mark at most this many steps; marking more would take noticeable memory itself."""
+"""Mark at most this many steps, because marks take memory themselves."""
 
 
 class Measurement(AbstractContextManager["Measurement"]):
@@ -52,7 +52,10 @@ class Measurement(AbstractContextManager["Measurement"]):
         self._run: MemoryRun | None = None
 
     def __enter__(self) -> "Measurement":
-        self._trimmed = self._trim and gc.collect() >= 0 and trim()
+        self._trimmed = False
+        if self._trim:
+            gc.collect()
+            self._trimmed = trim()
         self._sampler = Sampler(self._owner, self._interval, self._timeout, self._read_last)
         if self._include_children:
             self._sampler.sample_children(0)
@@ -63,7 +66,7 @@ class Measurement(AbstractContextManager["Measurement"]):
             self._heap = heap()
             self._stretch = self._owner.open()
             self.began_ns = time.time_ns()
-            """When it began, on the clock of TensorFlow's trace."""
+            """When it began, on the clock of TensorFlow's trace, in ns."""
             self._began = time.perf_counter()
             self._sampler.begin(self._stretch, self._began)
         except BaseException:
@@ -136,8 +139,8 @@ class Measurement(AbstractContextManager["Measurement"]):
             notes.append(self._owner.shortcoming)
         elif not exact:
             notes.append(
-                "with -c the peak is the most that samples of the process and its children "
-                "added up to: a lower bound."
+                "with -c the peak is the highest sample of the process and its children together: "
+                "a lower bound."
             )
         if self._steps > MOST_STEPS:
             notes.append(

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIZING_SECONDS = 0.35
-"""Time budget for sizing all names."""
+"""Time budget for sizing all names, in seconds."""
 SHARED_SECONDS = 0.2
-"""Time budget for sizing names that share memory once more, each by itself."""
+"""Time budget for sizing again, each by itself, the names that share memory, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Name:
     bytes: float
     """What it holds; memory that several names share counts for the one that owns it."""
     reached: float
-    """All that it keeps alive, shared with other names or not."""
+    """Everything it keeps alive, including what it shares with other names."""
     exact: bool
     """Whether the amounts are exact; otherwise they are estimates or lower bounds."""
     identity: int = 0
@@ -108,7 +108,7 @@ class ObjectMemory(Result):
 
 
 def look(names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()) -> ObjectMemory:
-    """Size what each name holds, without modules, classes and the objects in `beyond`."""
+    """Size what each name holds, leaving out modules, classes and the objects in `beyond`."""
     sizable = {
         name: value
         for name, value in names.items()
@@ -135,7 +135,7 @@ def look(names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()) -
 
 
 def _rank(value: Any) -> int:
-    """Return an object's place in the order: owners of data come before what only refers to it."""
+    """Return a sort key that puts owners of data before objects that only refer to it."""
     if getattr(value, "base", None) is not None or isinstance(value, list | tuple | dict | set):
         return 1
     return 0 if owns_data(value) else 2

@@ -1,6 +1,6 @@
-"""How many bytes an object holds, with everything it keeps alive.
+"""Find how many bytes an object holds, with everything it keeps alive.
 
-Arrays count with their data, and data that several share counts once. DataFrames count with their
+Arrays count with their data, and shared data counts once. DataFrames count with their
 texts; tensors, variables and models with what TensorFlow holds for them. Modules, classes and the
 internals of TensorFlow and the notebook are not followed.
 """
@@ -30,7 +30,7 @@ PLAIN = {str, bytes, int, float, complex, bool, type(None)}
 BULK_SIZE = 1000
 """Size at least this many plain objects together, with numpy."""
 LEAST_SAMPLE = 100
-"""Number of elements of a list that must be sized before the rest is extrapolated from them."""
+"""Extrapolate a list only if at least this many of its elements have been sized."""
 MOST_ELEMENTS = 100_000
 """Size at most this many elements of an array of objects."""
 CLOCK_EVERY = 512
@@ -47,7 +47,7 @@ class Sizer:
     def __init__(self, seconds: float, beyond: Iterable[Any] = ()) -> None:
         self._counts: dict[type, list[int]] = {}
         self.shares = False
-        """Whether the object added last leads to something that was counted before."""
+        """Whether the object added last shares something with what was counted before it."""
         self._deadline = time.perf_counter() + seconds
         self._seen: set[int] = set()
         self._beyond = frozenset(map(id, beyond))
@@ -110,7 +110,7 @@ class Sizer:
             counted[1] += size
 
     def _without_plain(self, values: list[Any]) -> tuple[list[Any], int]:
-        """Size a long list of plain objects in bulk; return what is left to follow, and bytes."""
+        """Size a list of only plain objects in bulk; return what is left to follow, and bytes."""
         if not set(map(type, values)) <= PLAIN:
             return values, 0
         import numpy as np
@@ -160,7 +160,7 @@ class Sizer:
         size = shallow_size(value)
         further = gc.get_referents(value) if gc.is_tracked(value) else []
         if not further and isinstance(nbytes := _attribute(value, "nbytes"), int):
-            size = max(size, nbytes)  # an array of some other library
+            size = max(size, nbytes)  # an array of another library
         return size, further, True
 
     def _new_bytes(self, start: int, size: int) -> int:
@@ -200,7 +200,7 @@ class Sizer:
         """Size a column's data and each distinct text in it, unless they were counted before."""
         import numpy as np
 
-        objects = getattr(column.array, "_ndarray", None)  # of numpy or of pandas' own type
+        objects = getattr(column.array, "_ndarray", None)  # numpy-backed arrays have one
         if isinstance(objects, np.ndarray) and objects.dtype == object:
             texts, exact = self._objects.add(objects, self._is_late)
             self.shares |= self._objects.met_known

@@ -70,11 +70,11 @@ class MemoryRun:
     kept: float = math.nan
     """Freed by the code but kept by the C library's allocator; NaN if unknown."""
     perhaps_kept: float = math.nan
-    """Growth in no use that the allocator knows of; includes `kept`."""
+    """Growth that the allocator has not handed out; includes `kept`; NaN if unknown."""
     reusable: float = math.nan
-    """The most of `before` that was free for reuse, which adds nothing to the increment."""
+    """The most of `before` that could be reused without adding to the increment."""
     children: float = math.nan
-    """The most that samples of the child processes added up to; NaN without children."""
+    """The most that all child processes held in a sample; NaN without children."""
     devices: tuple[DeviceRun, ...] = ()
     curve: Curve = field(default_factory=Curve)
     marks: tuple[Mark, ...] = ()
@@ -116,7 +116,7 @@ class Held:
     tensors: float
     """Held by TensorFlow's tensors and variables; NaN without TensorFlow."""
     returned: float
-    """What the allocator then returned to the system; NaN if it cannot be asked to."""
+    """What the allocator then returned to the system; NaN if it cannot be made to."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

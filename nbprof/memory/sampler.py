@@ -1,8 +1,8 @@
 """The curve: a thread that samples the watermark while the code runs.
 
 Each sample has the memory in RAM at that moment and the most since the sample before, so the upper
-edge of the curve is exact however rarely the thread gets to run. A call that keeps Python's lock
-for long leaves a gap between samples, and the gap is recorded.
+edge of the curve is exact however rarely the thread gets to run. A call that holds the GIL for long
+leaves a gap between samples, and the gap is recorded.
 """
 
 import _thread
@@ -21,11 +21,11 @@ from nbprof.memory.watermark import Reading, Stretch, Watermark
 PERIOD = 0.01
 """Seconds between samples in a short run."""
 MOST_SAMPLES = 2000
-"""In a long run the period is the elapsed time divided by this."""
+"""In a long run, the time between samples is the elapsed time divided by this."""
 GAP_PERIODS = 5
 """Samples further apart than this many periods have a gap between them."""
 CHILDREN_PERIOD = 0.1
-"""Seconds between samples of the child processes, at least."""
+"""Shortest time between samples of the child processes, in seconds."""
 CHILDREN_SHARE = 0.01
 """The largest share of the time to spend on sampling child processes."""
 
@@ -43,7 +43,7 @@ class Curve:
     """1 if there is a gap between the sample before and this one, otherwise 0."""
 
     def add(self, seconds: float, resident: float, most: float, period: float) -> None:
-        """Append a sample that was due `period` seconds after the one before; 0: no period."""
+        """Append a sample, due `period` seconds after the one before (0 for the first)."""
         last = self.seconds[-1] if self.seconds else seconds
         self.gap.append(period > 0 and seconds - last > GAP_PERIODS * period)
         self.seconds.append(seconds)
@@ -177,7 +177,7 @@ def _sizes_on_linux() -> list[int] | None:
 
 
 def _children(process: str) -> list[str] | None:
-    """List a process' children, thread by thread as Linux does; None if it lists none."""
+    """List a process's children, which Linux lists by thread; None if they cannot be read."""
     found: list[str] | None = None
     with suppress(OSError):
         for thread in Path(f"/proc/{process}/task").iterdir():

@@ -1,15 +1,15 @@
-"""How many bytes TensorFlow's objects hold. TensorFlow is never imported for this."""
+"""Find how many bytes TensorFlow's objects hold, without ever importing TensorFlow."""
 
 import math
 import sys
 from typing import Any
 
 STRING_BYTES = 24
-"""Bytes of one element of a string tensor, which includes the text if it is short."""
+"""Bytes of one element of a string tensor, including a short text."""
 LONGEST_INLINE = 22
 """Length in bytes of the longest text stored inside its element."""
 SAMPLE_SIZE = 1000
-"""Number of strings to estimate a tensor of strings from."""
+"""Number of strings from which a string tensor is estimated."""
 
 
 def tensor_class() -> Any:
@@ -58,7 +58,7 @@ def _string_bytes(value: Any, count: int) -> int:
 
 
 def _first_strings(value: Any) -> Any:
-    """Return about as many strings as the sample needs, without copying all of them."""
+    """Return about as many strings as the sample needs, without copying the whole tensor."""
     import numpy as np
 
     per_row = max(1, math.prod(value.shape[1:]))
@@ -128,7 +128,7 @@ _WITH_VARIABLES = (
 
 
 MACHINERY = {"tensorflow", "keras", "tf_keras", "IPython", "ipykernel", "comm", "zmq", "tornado"}
-"""Packages not to follow into: a widget refers to the kernel, and the kernel to all names."""
+"""Packages whose objects are not followed: a widget leads to the kernel, and that to all names."""
 
 
 def is_machinery(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from nbprof.errors import NbprofError
 
 UNNAMED = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
-"""Names of code inside a line, which is charged to that line."""
+"""Names of code that is part of a line and charged to it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -54,7 +54,7 @@ class Target:
 def function_target(function: Any, expression: str, names: Mapping[str, str]) -> Target:
     """Make a target of anything that wraps a Python function.
 
-    `names` has the cells' names by file name; `expression` is what the user typed.
+    `names` maps file names of cells to names such as `In [3]`; `expression` is what the user typed.
     """
     plain = _plain_function(function)
     if plain is None:
@@ -65,7 +65,7 @@ def function_target(function: Any, expression: str, names: Mapping[str, str]) ->
     code = plain.__code__
     try:
         lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError, IndentationError, SyntaxError):  # no source, or a changed one
+    except (OSError, TypeError, IndentationError, SyntaxError):  # no source, or it has changed
         lines, first = [], code.co_firstlineno
     file = names.get(code.co_filename, code.co_filename)
     source = tuple(line.rstrip("\n") for line in lines)

@@ -2,7 +2,7 @@
 
 Linux keeps that number, the watermark, and lets a process reset it to what it holds now. There is
 one watermark for the whole process, so it has one owner here. Every reading resets it, and the
-owner passes what was read on to all open stretches, so nested and simultaneous ones stay right.
+owner passes what was read on to all open stretches, so nested and simultaneous ones stay correct.
 
 Where the watermark cannot be reset, it is still exact when it has risen; when it has not, the peak
 is only known to be at least the most that was seen.
@@ -52,14 +52,14 @@ class Stretch:
 
 
 class Watermark:
-    """The owner of the process' watermark."""
+    """The owner of the process's watermark."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._open: list[Stretch] = []
         self._lock = threading.RLock()  # a signal handler may interrupt a reading of its thread
         self.highest = source.read().most
-        """The most bytes the process was ever seen to hold, which a reset hides from others."""
+        """The most bytes the process was ever seen to hold; after a reset, only we know it."""
 
     @property
     def shortcoming(self) -> str | None:
@@ -123,7 +123,7 @@ class LinuxStatus:
             )
 
     def read(self) -> Reading:
-        """Read VmRSS and VmHWM, which Linux gives in kB of 1,024 bytes."""
+        """Read VmRSS and VmHWM, which Linux reports in kB of 1,024 bytes."""
         text = os.pread(self._status, 8192, 0)
         return Reading(_kilobytes(text, b"VmRSS:") << 10, _kilobytes(text, b"VmHWM:") << 10)
 
@@ -147,7 +147,7 @@ def _kilobytes(text: bytes, name: bytes) -> int:
 
 
 class Rusage:
-    """Any other system: psutil has the memory held now, the system its highest value ever."""
+    """Any other system: psutil reads the memory held now, the system its highest value ever."""
 
     shortcoming: str | None = (
         "a peak is exact only if it is a new high of the process: this system cannot reset its "
@@ -177,7 +177,7 @@ _owner: Watermark | None = None
 
 
 def watermark() -> Watermark:
-    """Return the one owner of this process' watermark."""
+    """Return the one owner of this process's watermark."""
     global _owner
     if _owner is None:
         _owner = Watermark(_source())
