@@ -40,7 +40,7 @@ def find_traces(folder: "Place") -> Run:
     for place in each_once(written):
         runs[place.parent].append((place, written[place]))
     if not runs:
-        found = _unread(unread) or ("neither it nor its subfolders have a trace (*.xplane.pb)",)
+        found = _unread(unread) or ("there is no trace (*.xplane.pb) in it or its subfolders",)
         raise NbprofError(
             f"{folder} cannot be read: {found[0]}. "
             "nbprof.load reads files, run folders and TensorBoard logdirs."

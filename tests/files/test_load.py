@@ -153,7 +153,7 @@ def test_runs_whose_names_are_no_times_are_ordered_by_file_time(tmp_path):
 def test_a_folder_without_traces_is_refused(tmp_path):
     written(tmp_path / "ALL_HOSTS.op_stats.pb", OP_STATS)
 
-    assert "have a trace (*.xplane.pb)" in refusal(tmp_path)
+    assert "no trace (*.xplane.pb)" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("given", [None, 3, b"abc", [3], ["x", None], {7: 8}])

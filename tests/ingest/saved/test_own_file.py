@@ -667,7 +667,7 @@ def test_a_foreign_zip_a_folder_and_a_missing_file_are_refused(tmp_path):
         archive.writestr("readme.txt", "hello")
 
     assert "'nbprof.json' is missing" in refusal(path)
-    assert "neither it nor its subfolders have a trace (*.xplane.pb)" in refusal(tmp_path)
+    assert "there is no trace (*.xplane.pb)" in refusal(tmp_path)
     assert "No such file" in refusal(tmp_path / "none")
 
 
