@@ -67,13 +67,13 @@ def check_output(view: str, options: ViewOptions) -> None:
     """Raise NbprofError if this view does not support the output."""
     kind = options.output.kind
     if kind == "timeline" and not VIEWS[view].has_timeline:
-        having = ", ".join(name for name, other in VIEWS.items() if other.has_timeline)
-        raise NbprofError(f"the {view} view has no timeline; these have one: {having}.")
+        supported = ", ".join(name for name, other in VIEWS.items() if other.has_timeline)
+        raise NbprofError(f"the {view} view has no timeline; these have one: {supported}.")
     if kind != "pprof":
         return
     if not VIEWS[view].has_pprof:
-        having = ", ".join(name for name, other in VIEWS.items() if other.has_pprof)
-        raise NbprofError(f"the {view} view has no pprof output; these have one: {having}.")
+        supported = ", ".join(name for name, other in VIEWS.items() if other.has_pprof)
+        raise NbprofError(f"the {view} view has no pprof output; these have one: {supported}.")
     columns = [name for name in metric_names() if name != "occurrence"]
     if len(options.select) != 1 or options.select[0] not in columns:
         raise NbprofError(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".xplane.pb", ".xplane.pb.gz")
 """Endings of traces."""
-_WHEN = re.compile(r"\d{4}(_\d\d){5}(\.\d+)?")
+_RUN_NAME = re.compile(r"\d{4}(_\d\d){5}(\.\d+)?")
 """The name that the profiler gives to a run: the time it was recorded."""
-_OF_PROFILER = re.compile(r"(^|/)plugins/profile/[^/]+$")
+_RUN_FOLDER = re.compile(r"(^|/)plugins/profile/[^/]+$")
 """The path of the folder that the profiler makes for a run."""
 
 
@@ -45,10 +45,10 @@ def find_traces(folder: "Place") -> Run:
             f"{folder} cannot be read: {found[0]}. "
             "nbprof.load reads files, run folders and TensorBoard logdirs."
         )
-    newest = max(runs, key=lambda run: _age(run, runs))
+    newest = max(runs, key=lambda run: _time_key(run, runs))
     traces = sorted((place for place, _ in runs[newest]), key=lambda place: place.path)
     path = newest.replace("\\", "/")
-    by_profiler = bool(_OF_PROFILER.search(path) or _WHEN.fullmatch(_last_part(path)))
+    by_profiler = bool(_RUN_FOLDER.search(path) or _RUN_NAME.fullmatch(_last_part(path)))
     notes = _note(folder, newest, len(runs) - 1, by_profiler)
     return Run(newest, traces, by_profiler, notes + _unread(unread))
 
@@ -61,10 +61,10 @@ def _unread(errors: list[OSError]) -> tuple[str, ...]:
     return (f"{errors[0].filename}{more} could not be read ({errors[0].strerror})",)
 
 
-def _age(run: str, runs: "dict[str, list[tuple[Place, float]]]") -> tuple[object, ...]:
+def _time_key(run: str, runs: "dict[str, list[tuple[Place, float]]]") -> tuple[object, ...]:
     """Return a key that sorts runs, oldest first: by name if all are times, else by file time."""
     names = {path: _last_part(path) for path in runs}
-    if all(_WHEN.fullmatch(name) for name in names.values()):
+    if all(_RUN_NAME.fullmatch(name) for name in names.values()):
         return (names[run], run)
     return (max(written for _, written in runs[run]), run)
 

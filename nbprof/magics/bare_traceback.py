@@ -37,7 +37,7 @@ def show_bare(shell: "InteractiveShell", error: BaseException) -> None:
     while _pending:
         _pending.pop()()
     drop_watchers(error)
-    own = _first_user_frame(error)
+    user_traceback = _first_user_frame(error)
     before = shell.custom_exceptions, shell.CustomTB
 
     def restore(*_: object) -> None:
@@ -55,17 +55,19 @@ def show_bare(shell: "InteractiveShell", error: BaseException) -> None:
         tb_offset: int | None = None,
     ) -> None:
         restore()
-        if value is error and own is None and isinstance(value, SyntaxError):
+        if value is error and user_traceback is None and isinstance(value, SyntaxError):
             indented = isinstance(value, IndentationError)
             shell.showindentationerror() if indented else shell.showsyntaxerror()
             return
-        shown = own if value is error and own is not None else traceback
-        if shown is own:
-            value.__traceback__ = own  # exception groups are printed from it
+        shown = user_traceback if value is error and user_traceback is not None else traceback
+        if shown is user_traceback:
+            value.__traceback__ = user_traceback  # exception groups are printed from it
         if issubclass(kind, before[0]):
             before[1](kind, value, shown, tb_offset=tb_offset)
         else:
-            shell.showtraceback((kind, value, shown), tb_offset=0 if shown is own else tb_offset)
+            shell.showtraceback(
+                (kind, value, shown), tb_offset=0 if shown is user_traceback else tb_offset
+            )
 
     shell.set_custom_exc((type(error),), show)
     ours = shell.CustomTB

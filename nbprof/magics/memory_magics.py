@@ -143,7 +143,7 @@ class MemoryMagics(Magics):
 
     def _held(self, parsed: ParsedLine) -> "ObjectMemory":
         """Measure what the notebook's names hold, or those on the line."""
-        from nbprof.memory.namespace import look
+        from nbprof.memory.namespace import size_names
 
         shell = self.shell
         names = {
@@ -159,7 +159,7 @@ class MemoryMagics(Magics):
                 raise NbprofError(f"there is no variable {name} in this notebook.")
         measured = {name: names[name] for name in chosen} if chosen else names
         containers = shell, shell.user_ns, shell.user_ns.get("Out")
-        return look(measured, parsed.get("n", DEFAULT_ROWS), containers)
+        return size_names(measured, parsed.get("n", DEFAULT_ROWS), containers)
 
     def _left_behind(self, before: "ObjectMemory", parsed: ParsedLine) -> "ObjectMemory":
         """Measure how much more the names hold now than before."""

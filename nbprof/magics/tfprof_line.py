@@ -35,13 +35,13 @@ def parse_line(line: str, kept: Mapping[str, str] | None = None) -> Request:
     all_typed, rest = split_flags(TFPROF, line)
     if rest:
         raise _misplaced(rest.split()[0])
-    own = {name: texts for name, texts in all_typed.items() if not flags[name].is_option}
+    line_only = {name: texts for name, texts in all_typed.items() if not flags[name].is_option}
     typed = {name: texts[0] for name, texts in all_typed.items() if flags[name].is_option}
-    _check_command(word, own, typed)
+    _check_command(word, line_only, typed)
     options = ViewOptions.parse(_override(kept or {}, typed))
     if word in VIEWS:
         check_output(word, options)
-    return Request(word=word, options=options, typed=typed, flags=parse_values(flags, own))
+    return Request(word=word, options=options, typed=typed, flags=parse_values(flags, line_only))
 
 
 def _split_word(line: str) -> tuple[str, str]:
@@ -61,10 +61,12 @@ def _misplaced(word: str) -> NbprofError:
     return NbprofError(f"{word!r} is not an option; options are {dashed(flags_of(TFPROF))}.")
 
 
-def _check_command(word: str, own: Mapping[str, object], typed: Mapping[str, str]) -> None:
-    if word == SET and own:
-        raise NbprofError(f"-{next(iter(own))} is for a single line; set keeps only view options.")
-    if word == ADVISE and (typed or "explore" in own):
+def _check_command(word: str, line_only: Mapping[str, object], typed: Mapping[str, str]) -> None:
+    if word == SET and line_only:
+        raise NbprofError(
+            f"-{next(iter(line_only))} is for a single line; set keeps only view options."
+        )
+    if word == ADVISE and (typed or "explore" in line_only):
         refused = next(iter(typed), "explore")
         raise NbprofError(f"advise has no -{refused}, because it shows no view.")
 

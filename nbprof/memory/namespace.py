@@ -107,7 +107,9 @@ class ObjectMemory(Result):
         return object_table.html_report(self)
 
 
-def look(names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()) -> ObjectMemory:
+def size_names(
+    names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()
+) -> ObjectMemory:
     """Size what each name holds, leaving out modules, classes and the objects in `beyond`."""
     sizable = {
         name: value
@@ -150,7 +152,7 @@ def resident_bytes() -> float:
 
 
 def difference(before: ObjectMemory, after: ObjectMemory) -> ObjectMemory:
-    """Return what changed between two looks: names and types that hold more or less."""
+    """Return what changed between two measurements: names and types that hold more or less."""
     names, states = [], {}
     earlier = {each.name: each for each in before.names}
     for now in after.names:

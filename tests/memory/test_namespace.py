@@ -4,7 +4,7 @@ import numpy as np
 from support.memory_cases import OBJECTS_AFTER, OBJECTS_BEFORE
 from support.memory_spikes import MIB
 
-from nbprof.memory.namespace import difference, look
+from nbprof.memory.namespace import difference, size_names
 
 
 def test_the_difference_has_what_is_new_and_what_is_gone():
@@ -19,4 +19,4 @@ def test_the_difference_has_what_is_new_and_what_is_gone():
 
 
 def test_modules_classes_and_builtins_are_left_out():
-    assert look({"np": np, "kind": dict, "function": len}).names == ()
+    assert size_names({"np": np, "kind": dict, "function": len}).names == ()

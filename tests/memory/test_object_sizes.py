@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from support.memory_spikes import MIB
 
-from nbprof.memory.namespace import look
+from nbprof.memory.namespace import size_names
 from nbprof.memory.object_sizes import Sizer
 
 
@@ -17,11 +17,11 @@ def enough_time(monkeypatch):
 
 
 def sizes(**names):
-    return {each.name: each.bytes for each in look(names).names}
+    return {each.name: each.bytes for each in size_names(names).names}
 
 
 def reached(**names):
-    return {each.name: each.reached for each in look(names).names}
+    return {each.name: each.reached for each in size_names(names).names}
 
 
 def test_an_array_counts_with_its_data_and_a_view_of_it_does_not():
@@ -63,7 +63,7 @@ def test_texts_that_are_shared_or_repeated_count_once():
     part = frame[10_000:].copy()
     repeated = pd.DataFrame({"s": pd.Series(["the same long text" * 10] * 20_000, dtype=object)})
 
-    found = look({"frame": frame, "part": part, "repeated": repeated})
+    found = size_names({"frame": frame, "part": part, "repeated": repeated})
 
     held = {each.name: each.bytes for each in found.names}
     assert held["frame"] == pytest.approx(frame.memory_usage(deep=True).sum(), rel=0.01)
@@ -80,7 +80,7 @@ def test_a_list_that_takes_too_long_is_extrapolated(monkeypatch):
     late = iter([False] * 4 + [True] * 1000)
     monkeypatch.setattr(Sizer, "_is_late", lambda _: next(late))
 
-    (found,) = look({"rows": rows}).names
+    (found,) = size_names({"rows": rows}).names
 
     assert not found.exact
     assert found.bytes == pytest.approx(whole, rel=0.05)
@@ -109,7 +109,7 @@ def test_containers_count_with_their_contents_and_shared_objects_once():
 def test_long_lists_of_numbers_are_sized_in_bulk():
     numbers = [float(n) for n in range(50_000)]
 
-    found = look({"numbers": numbers, "again": list(numbers)})
+    found = size_names({"numbers": numbers, "again": list(numbers)})
 
     assert {kind.type: kind.count for kind in found.kinds} == {"float": 50_000, "list": 2}
     assert sum(each.bytes for each in found.names) == pytest.approx(
