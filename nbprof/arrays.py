@@ -20,7 +20,7 @@ Positions = npt.NDArray[np.integer[Any]]
 
 NONE = -1
 """The row number that stands for no row."""
-GATHER_BLOCK = 1 << 20
+GATHER_BYTES = 1 << 20
 """Approximate number of bytes that `gather` copies at once."""
 
 
@@ -38,8 +38,8 @@ def gather(letters: Letters, begin: Positions, size: Positions) -> Letters:
     if len(begin) and (begin == begin[0] + until[:-1]).all():
         return letters[begin[0] : begin[0] + until[-1]]
     copied = np.empty(until[-1], np.uint8)
-    # Block by block, because the position of a byte takes eight times its memory.
-    borders = np.searchsorted(until, np.arange(0, int(until[-1]) + GATHER_BLOCK, GATHER_BLOCK))
+    # In parts, because the position of a byte takes eight times its memory.
+    borders = np.searchsorted(until, np.arange(0, int(until[-1]) + GATHER_BYTES, GATHER_BYTES))
     for first, last in pairwise(np.unique(np.minimum(borders, len(size))).tolist()):
         where = each_position(begin[first:last], size[first:last])
         copied[until[first] : until[last]] = letters[where]

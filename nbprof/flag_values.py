@@ -50,7 +50,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The ready-made options of ProfileOptionBuilder, by name."""
 
-_YES, _NO = ("true", "t", "yes", "y", "1", ""), ("false", "f", "no", "n", "0")
+_YES = ("true", "t", "yes", "y", "1", "")
+_NO = ("false", "f", "no", "n", "0")
 
 
 @dataclass(frozen=True)

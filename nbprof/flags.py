@@ -16,6 +16,7 @@ from nbprof.flag_values import PRESETS
 
 TFPROF, MEMIT, MPRUN, MEMOBJ = "tfprof", "memit", "mprun", "memobj"
 MEMORY = (MEMIT, MPRUN, MEMOBJ)
+"""The magics that measure memory."""
 
 BACKENDS = ("nbprof", "memory_profiler")
 """The meters that `%memit` can measure with."""

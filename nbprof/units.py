@@ -124,7 +124,7 @@ def format_short(number: float, unit: Unit) -> str:
     return f"{scaled:.0f} {symbol}".strip() if scaled >= 99.95 else f"{scaled:.3g} {symbol}".strip()
 
 
-PRINTABLE = 2**64
+MAX_PRINTED = 2**64
 """Bound on printed numbers: tfprof counts in 64 bits."""
 
 _NUMBER = re.compile(r"(-?[0-9]{1,19}(?:\.[0-9]{1,6})?)([A-Za-z]{0,3})")
@@ -145,7 +145,7 @@ def parse_number(text: str, unit: Unit) -> float:
         raise ValueError(f"{text!r} is not a number in {words}")
     digits, suffix = found.groups()
     number = Decimal(digits) * factors[suffix]
-    if abs(number) >= PRINTABLE:
+    if abs(number) >= MAX_PRINTED:
         raise ValueError(f"{text!r} is more than tfprof can count")
     if "." in digits and number in factors.values():
         # 1000.00KB is 999,999 bytes, rounded up; a million bytes would be 1.00MB.

@@ -12,9 +12,9 @@ from nbprof.capture.compat import definitions
 MAX_EVENTS = 2_000_000
 """Estimated number of events at which tracing ends."""
 EVENTS_PER_EAGER_OP = 12
-"""Events that a call of an eager op makes, about."""
+"""Approximate number of events per call of an eager op."""
 EVENTS_PER_NODE = 5
-"""Events that a node makes when its function is called, about."""
+"""Approximate number of events per node and call of a function."""
 CHECK_EVERY = 0.25
 """Seconds between checks."""
 

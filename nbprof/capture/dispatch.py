@@ -43,8 +43,10 @@ PART_OF_MODULE = {
 }
 """The part of the work that a module does, by the prefix of its name."""
 
-LAYER, PART = -1, -2
-"""Keys in a site that take the place of a code object; a layer's or a part's number follows."""
+LAYER = -1
+"""Key in a site, in place of a code object, that precedes the number of a layer."""
+PART = -2
+"""Key in a site, in place of a code object, that precedes the index of a part in PARTS."""
 
 COLUMNS = 8
 """Numbers recorded for each call."""

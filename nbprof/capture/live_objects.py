@@ -37,7 +37,7 @@ class Alive:
 
 
 @dataclass
-class _Memory:
+class _LastSearch:
     """The result of the last search."""
 
     things: list["ref[Any]"] = field(default_factory=list)
@@ -45,7 +45,7 @@ class _Memory:
     """Names of functions for which no object was found."""
 
 
-_memory = _Memory()
+_last_search = _LastSearch()
 
 
 def find_alive(
@@ -53,8 +53,8 @@ def find_alive(
 ) -> Alive:
     """Return the live objects, among them those behind these functions, handles and layers."""
     needed = {name for name in functions if name.startswith("__")}  # other names are ops
-    remembered = Alive(thing for weak in _memory.things if (thing := weak()) is not None)
-    if remembered.has(needed - _memory.missing, handles, layers):
+    remembered = Alive(thing for weak in _last_search.things if (thing := weak()) is not None)
+    if remembered.has(needed - _last_search.missing, handles, layers):
         return remembered
     # By type(), because isinstance would call into proxies and lazy modules; in C, because no line
     # of Python should run for each of hundreds of thousands of objects.
@@ -62,8 +62,8 @@ def find_alive(
     everything = gc.get_objects()
     found = list(compress(everything, map(wanted.__contains__, map(type, everything))))
     alive = Alive(found)
-    _memory.things = list(map(ref, found))
-    _memory.missing = needed - {function.name.decode() for function in alive.functions}
+    _last_search.things = list(map(ref, found))
+    _last_search.missing = needed - {function.name.decode() for function in alive.functions}
     return alive
 
 

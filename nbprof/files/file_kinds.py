@@ -135,7 +135,7 @@ KINDS = (
 
 
 def kind_of(source: Source) -> Kind:
-    """Return the kind of a file; raise NbprofError if it is of none."""
+    """Return the kind of a file; raise NbprofError if it is unknown."""
     for kind in KINDS:
         if kind.recognise(source.head):
             return kind

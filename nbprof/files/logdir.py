@@ -86,7 +86,7 @@ def _note(folder: "Place", newest: str, others: int, by_profiler: bool) -> tuple
 
 
 def host_of(place: "Place") -> str:
-    """Return the host that a trace's file name gives."""
+    """Return the host that a trace's file is named after."""
     name = place.name
     for suffix in SUFFIXES[::-1]:
         name = name.removesuffix(suffix)

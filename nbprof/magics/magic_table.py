@@ -26,7 +26,7 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True)
 class Magic:
-    """A magic that exists for lines and for cells."""
+    """A magic that can be used on a line and on a cell."""
 
     does: str
     forms: tuple[tuple[str, str], ...]

@@ -167,7 +167,7 @@ class MemoryResult(Result):
 
     @property
     def repeat(self) -> int:
-        """How often the code ran."""
+        """How many times the code ran."""
         return len(self.runs)
 
     @property

@@ -40,6 +40,7 @@ class Target:
     is_function: bool
     """Whether its first line is a `def`."""
     tallies: dict[int, Tally] = field(default_factory=dict)
+    """The tally of each line, by its number."""
     calls: int = 0
     entered: int = 0
     """Bytes held at its first call."""

@@ -6,8 +6,12 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-IDLE, DEFAULT_LEVEL, EVERY_RUN_LEVEL = -1, 2, 3
-"""TensorFlow's trace levels: no session, a session, a session that records every op run."""
+IDLE = -1
+"""TensorFlow's trace level while no session records."""
+DEFAULT_LEVEL = 2
+"""TensorFlow's trace level in a session."""
+EVERY_RUN_LEVEL = 3
+"""The trace level at which a session records every op run."""
 
 WARNING = 1
 """absl's log level that hides informational messages."""
