@@ -10,7 +10,7 @@ PADDED = "_PadWith"
 """Prefix of an op that was fused with the padding before it."""
 _ONEDNN = ("_MklNative", "_Mkl")
 _BIAS = "WithBias"
-_NOT_FUSED_BY_TENSORFLOW = "FusedBatchNorm"
+_BATCH_NORM = "FusedBatchNorm"
 """Prefix of ordinary ops, which are not fused unless they end in `Ex`."""
 
 
