@@ -1,7 +1,7 @@
 """Write docs/reference.md from the tables of magics, views and flags.
 
-`python docs/make_reference.py` writes it. Calls from Python are listed below; the
-rest is read from the package.
+Run `python docs/make_reference.py`. `CALLS` below lists the Python calls; the rest is read from
+the package.
 """
 
 import sys
@@ -77,7 +77,7 @@ def reference_page():
         ]
     lines += [
         *("", "## Presets", ""),
-        "`-preset NAME`, or `profile.view(…, preset=NAME)`. Options beside it win.",
+        "`-preset NAME`, or `profile.view(…, preset=NAME)`. Options given beside it win.",
         "",
         *table(("preset", "same as"), ((code(n), code(spell(o))) for n, o in PRESETS.items())),
     ]
@@ -94,7 +94,7 @@ def view_link(name):
 
 
 def flags_section(magic):
-    """Return the tables of a magic's flags, the options of views apart."""
+    """Return the tables of a magic's flags: first its own, then the options of views."""
     from nbprof.flags import flags_of
 
     flags = flags_of(magic).values()

@@ -111,7 +111,7 @@ FLAGS = _by_name(
     ),
     Flag(
         name="explore",
-        help="show the live explorer, a widget with all rows; NAME.explore() shows the same one",
+        help="show the live explorer, a widget with all rows; with -o NAME, also NAME.explore()",
         magics=(TFPROF,),
     ),
     Flag(
@@ -292,14 +292,13 @@ FLAGS = _by_name(
     ),
     Flag(
         name="trim",
-        help="first make the allocator return its unused memory, so that reusing it counts as "
-        "growth",
+        help="first make the allocator return its unused memory, so that reusing it counts",
         magics=(MEMIT,),
     ),
     Flag(
         name="backend",
         value="NAME",
-        help="measure with nbprof's exact meter, or with memory_profiler for comparison",
+        help="nbprof, the exact meter (default), or memory_profiler, for comparison",
         magics=(MEMIT,),
         choices=lambda: BACKENDS,
     ),
@@ -335,11 +334,12 @@ def flags_of(magic: str) -> dict[str, Flag]:
 
 
 def _minimum_flag(column: str) -> Flag:
-    title = COLUMNS[column].title.partition(" (")[0]
+    title = COLUMNS[column].title.partition(" (")[0].removeprefix("# ")
+    unit = COLUMNS[column].unit.symbol
     return Flag(
         name=f"min_{column}",
         value="N",
-        help=f"hide rows with {title} below N",
+        help=f"hide rows with {title} below N {'' if unit in title else unit}".rstrip(),
         magics=(TFPROF,),
         parser=values.parse_number,
         is_option=True,

@@ -35,7 +35,7 @@ def test_values_may_be_text_or_python_objects():
         ("select", "", "-select needs at least one of bytes"),
         ("select", 7, "-select takes column names, not 7."),
         ("select", "micros,tensor", "-select takes one of bytes, peak_bytes"),
-        ("step", "-2", "-step takes the number of a step"),
+        ("step", "-2", "-step takes a step's number"),
         ("show_name_regexes", "a,(", "'(' is not a valid RE2 regular expression"),
         ("output", "xml:outfile=x", "takes one of stdout, none, file, timeline, pprof"),
         ("output", "none:outfile=x", "writes no file"),

@@ -59,7 +59,7 @@ MAGICS = {
             ("%%tfprof [{views}] [options]", "profile the cell below"),
             ("%tfprof [{views}] [options]", "view the last profile without running anything"),
         ),
-        remark="The cell runs as if bare, and the report follows its output. Defaults: the op "
+        remark="The cell runs unchanged, and the report follows its output. Defaults: the op "
         f"view, -order_by {_DEFAULTS.order_by}, -select {','.join(_DEFAULTS.select)}, "
         f"-max_depth {_DEFAULTS.max_depth}.",
         block="with nbprof.profile() as run",
@@ -70,7 +70,7 @@ MAGICS = {
             SET: Command(
                 does="keep options for later lines; set reset forgets them", arguments="[options]"
             ),
-            HELP: Command(does="print the help"),
+            HELP: Command(does="print this help"),
         },
     ),
     MEMIT: Magic(
@@ -80,7 +80,7 @@ MAGICS = {
             ("%memit [options] STATEMENT", "run the statement once"),
             ("%%memit [options] [SETUP]", "run the cell below; SETUP runs first, unmeasured"),
         ),
-        remark="The code runs as if bare, in this process. Amounts are resident memory (RSS). "
+        remark="The code runs unchanged, in this process. Amounts are resident memory (RSS). "
         "Memory that the allocator kept from earlier code is reused without showing.",
         block="with nbprof.memory.measure() as run",
         block_result="run.result",
@@ -93,15 +93,15 @@ MAGICS = {
             ("%%mprun [options]", "run the cell below and watch its lines"),
             ("%%mprun -f FUNCTION [options]", "run the cell below and watch the function"),
         ),
-        remark="The code runs once, as if bare, in this process. A line's numbers include what it "
+        remark="The code runs once, unchanged, in this process. A line's numbers include what it "
         "calls. Memory is read after every line that takes 20 µs or more, and at least every "
         "200 µs; memory of shorter lines counts toward the line after which it is read.",
         block="with nbprof.memory.measure() as run",
         block_result="run.result",
         takes_code=True,
         refused={
-            "c": "%mprun has no -c, because the memory of a child process cannot be "
-            "attributed to a line; %memit -c adds children to the peak of a statement or cell."
+            "c": "%mprun has no -c, because there is no telling which line a child's memory "
+            "belongs to; %memit -c adds children to the peak of a statement or cell."
         },
     ),
     MEMOBJ: Magic(

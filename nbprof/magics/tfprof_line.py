@@ -51,13 +51,13 @@ def _split_word(line: str) -> tuple[str, str]:
         return DEFAULT_VIEW, line
     words = MAGICS[TFPROF].words
     if first not in words:
-        raise NbprofError(f"there is no view {first!r}; use one of {', '.join(words)}.")
+        raise NbprofError(f"there is no view or command {first!r}; use one of {', '.join(words)}.")
     return first, "".join(rest)
 
 
 def _misplaced(word: str) -> NbprofError:
     if word in VIEWS:
-        return NbprofError(f"put the view before the options: %%{TFPROF} {word} …")
+        return NbprofError(f"name one view, before the options: %{TFPROF} {word} …")
     return NbprofError(f"{word!r} is not an option; options are {dashed(flags_of(TFPROF))}.")
 
 

@@ -62,7 +62,7 @@ def test_flags_and_options_may_come_in_any_order(tmp_path):
     ("line", "sentence"),
     [
         ("-orderby micros", "there is no option -orderby; did you mean -order_by?"),
-        ("ops", "there is no view 'ops'; use one of op, scope, graph, code, layer, advise, set"),
+        ("ops", "there is no view or command 'ops'; use one of op, scope, graph, code, layer"),
         ("advise -explore", "advise has no -explore, because it shows no view."),
         ("set -q", "-q is for a single line; set keeps only view options."),
         ("advise -max_depth 3", "advise has no -max_depth, because it shows no view."),
@@ -74,7 +74,7 @@ def test_flags_and_options_may_come_in_any_order(tmp_path):
         ("-o two-words", "-o takes the name of a Python variable, not 'two-words'."),
         ("-o class", "-o takes the name of a Python variable, not 'class'."),
         ("-o __builtins__", "-o takes the name of a Python variable"),
-        ("-q scope", "put the view before the options: %%tfprof scope"),
+        ("-q scope", "name one view, before the options: %tfprof scope"),
         ("--help", "%tfprof help shows the help."),
         ("-q=1", "-q takes no value."),
         ("-light=1", "-light takes no value."),

@@ -1,4 +1,4 @@
-"""Trains, scans and maps a little under JAX' profiler: see README.md."""
+"""Trains, scans and maps a little under JAX's profiler: see README.md."""
 
 import jax
 import jax.numpy as jnp
