@@ -1,4 +1,5 @@
-# Everything nbprof needs besides python3 and make goes into .venv, once per target and pyproject.toml.
+# Everything nbprof needs besides python3 and make goes into .venv. A target installs what it needs once, and again
+# when pyproject.toml changes.
 
 PYTHON ?= python3
 SHELL  := bash
@@ -23,7 +24,7 @@ test: .venv/.test-stamp    ## run all tests (ARGS="-k scope" chooses some)
 bench: .venv/.bench-stamp  ## measure nbprof beside its peers (ARGS="--help" shows how to choose)
 	@$(python) tests/benchmarks/run.py $(ARGS)
 
-bench-ui: .venv/.bench-stamp  ## the same for the explorer alone, in a browser
+bench-ui: .venv/.bench-stamp  ## measure the explorer beside its peers, in a browser
 	@missing=$$(bash tests/support/install_chromium.sh); [ -z "$$missing" ] || { echo "Not measured: $$missing."; exit 1; }
 	@$(python) tests/benchmarks/run.py explorer $(ARGS)
 
@@ -36,10 +37,10 @@ lint: .venv/.lint-stamp    ## check style, format and types
 	@$(python) -m ruff format --check
 	@$(python) -m mypy
 
-# All tests run in as many processes as there are cores, but four at most; some, in one.
+# The whole suite runs in a process per core, but at most four; a selection (ARGS) runs in one.
 beside := --numprocesses logical --maxprocesses 4 --dist worksteal
 
-# What each target installs, and what it says while it does.
+# What each target installs, and what it prints meanwhile.
 
 packages.demo := '.[tensorflow]' ipykernel nbclient nbconvert
 packages.lab  := '.[tensorflow]' ipykernel jupyterlab
@@ -61,7 +62,7 @@ says.lint := ruff and mypy into .venv (half a minute)
 	@set -o pipefail; $(python) -m pip install --progress-bar off -e $(packages.$*) 2>&1 \
 	  | tee .venv/pip.log | while read -r verb what; do case "$$verb" in \
 	    Collecting|Downloading|Installing) [ ! -t 1 ] || printf '\r\033[K  %s %.60s ' "$$verb" "$$what";; \
-	  esac; done || { tail -n 20 .venv/pip.log; echo "pip failed: all it said is in .venv/pip.log."; exit 1; }
+	  esac; done || { tail -n 20 .venv/pip.log; echo "pip failed; its whole log is .venv/pip.log."; exit 1; }
 	@[ ! -t 1 ] || printf '\r\033[K'
 	@touch $@
 
@@ -70,6 +71,6 @@ says.lint := ruff and mypy into .venv (half a minute)
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(bare)" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv
 
-found := $$($(PYTHON) --version 2>/dev/null || echo not there)
+found := $$($(PYTHON) --version 2>/dev/null || echo not installed)
 old   := nbprof needs Python 3.11 or newer, but $(PYTHON) is $(found): try make PYTHON=python3.12.
 bare  := $(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt-get install python3-venv).

@@ -1,8 +1,8 @@
 """Write the examples on the pages: `python docs/make_examples.py` profiles a small program again.
 
-A page marks an example by `<!-- example: LINE -->` and `<!-- end -->`; this script runs the program
-below in an IPython shell, then that line, and writes its report in between. A picture follows
-`<!-- picture: CALL -->` with the call that draws it.
+A page marks an example with `<!-- example: LINE -->` and `<!-- end -->`: this script runs the
+program below in an IPython shell, then LINE, and writes its report in between. A picture follows
+`<!-- picture: CALL -->`, the call that draws it.
 """
 
 import json
@@ -79,7 +79,7 @@ def examples(page):
 
 
 def fill(page, shell):
-    """Write the program and the reports of a page again."""
+    """Rewrite the program and the reports of a page."""
     text = page.read_text(encoding="utf-8")
     for name, cell in (("program", PREPARE), ("profiled", f"%%tfprof\n{PROFILED}")):
         place = f"<!-- {name} -->\n", "<!-- end -->"
@@ -100,14 +100,14 @@ def pictures(page):
 
 
 def draw(page, shell):
-    """Draw the pictures of a page again."""
+    """Redraw the pictures of a page."""
     for call, file in pictures(page):
         ax = shell.ev(call)
         ax.figure.savefig(file, dpi=110, pil_kwargs={"optimize": True})
 
 
 def reports(shell, lines):
-    """Return for each line all names in its view, and the report."""
+    """Return, for each line, all names in its view and its report."""
     profile = shell.user_ns["nbprof"].last()
     return {
         line: (

@@ -106,7 +106,7 @@ def titled_cells(notebook: NotebookNode) -> Iterator[tuple[str, int, NotebookNod
 
 
 def texts(cell: NotebookNode) -> Iterator[str]:
-    """Yield what a cell shows as text: reports, tables, values, and a line for each picture."""
+    """Yield what a cell shows as text: reports, tables, values, and a line per figure or widget."""
     for output in cell.outputs:
         data = output.get("data", {})
         text = data.get("text/plain", "")
@@ -127,8 +127,9 @@ def excerpt(report: str) -> str:
     head, _, table = report.partition("Profile:\n")
     legend, *rows = table.partition("\n\n")[0].splitlines()
     prose = [text for text in head.split("\n\n") if not text.startswith("Doc:")]
-    said = "\n".join(prose).splitlines()
-    lines = [line for text in said for line in textwrap.wrap(text, width())]
+    lines = [
+        line for text in "\n".join(prose).splitlines() for line in textwrap.wrap(text, width())
+    ]
     fitting = fitted([legend, *rows], ROWS_SHOWN + 1, "rows")
     return "\n".join([*lines, "", "Profile:", fitting])
 
