@@ -1,8 +1,8 @@
 """The explorer, itables and ipydatagrid with the same frame in a real JupyterLab.
 
 The clock runs in the page. It starts when the kernel reaches the end of the cell, or with the event
-of a click or a text, and stops after the first frame that shows the expected row: as an element of
-the table or, for ipydatagrid, as text drawn on its canvas.
+of a click or of typing, and stops after the first frame that shows the expected row: as an element
+of the table or, for ipydatagrid, as text drawn on its canvas.
 """
 
 import json
@@ -33,7 +33,7 @@ print(json.dumps(expected(frame)))
 """
 ENDED = "\nimport time; print(time.time())"
 NODES = 90_825
-"""Nodes that, with their scopes and the root, make 100,000 rows."""
+"""Number of nodes that make 100,000 rows with their scopes and the root."""
 WANTED = "op_42424"
 INDEX, NAMES, WIDTH = 64, 240, 90
 """Widths of ipydatagrid's columns in pixels: index, names, others."""
@@ -50,9 +50,9 @@ def view_of_100_000_rows():
 
     import nbprof
 
-    graph, run, chance = GraphDef(), RunMetadata(), random.Random(0)
+    graph, run, rng = GraphDef(), RunMetadata(), random.Random(0)
     device = run.step_stats.dev_stats.add(device="/job:localhost/replica:0/task:0/device:CPU:0")
-    micros, sizes = (chance.sample(range(1, 1_000_000), NODES) for _ in range(2))
+    micros, sizes = (rng.sample(range(1, 1_000_000), NODES) for _ in range(2))
     for number in range(NODES):
         name = f"layer_{number // 1000}/block_{number // 10 % 100}/op_{number}"
         graph.node.add(name=name, op=f"Op{number % 40}")
@@ -89,7 +89,7 @@ class Table:
     sorting, searching = "click", "input"
     """The events that start the clock."""
     first = found = None
-    """Selectors of the first row's name, before and after a search; None if it is drawn."""
+    """Selectors of the first row's name, before and after a search; None if a canvas draws it."""
 
     def __init__(self, app, place):
         self.app, self.page, self.place = app, app.page, place
@@ -118,7 +118,7 @@ class Table:
 
     def painted(self, row, place):
         """Return the milliseconds from the end of the cell until its table is painted."""
-        self.page.evaluate("asked => clock.start(...asked)", [place, self.first, row, None])
+        self.page.evaluate("options => clock.start(...options)", [place, self.first, row, None])
         self.app.run(place)
         seen = self.page.evaluate("clock.seen()")
         printed = self.app.cell(place).locator(".jp-OutputArea-output > pre").last
@@ -126,7 +126,7 @@ class Table:
 
     def timed(self, row, elements, event, action):
         """Return the milliseconds from an event until the row is shown."""
-        self.page.evaluate("asked => clock.start(...asked)", [self.place, elements, row, event])
+        self.page.evaluate("options => clock.start(...options)", [self.place, elements, row, event])
         action()
         return self.page.evaluate("clock.passed()")
 
@@ -157,7 +157,7 @@ class Itables(Table):
 
 
 class Ipydatagrid(Table):
-    """Sorts and filters by menus: the clock starts with the click on the item."""
+    """Sorts and filters through menus: the clock starts when an item is clicked."""
 
     name = "ipydatagrid"
     show = (
@@ -179,7 +179,7 @@ class Ipydatagrid(Table):
         return super().timed(row, elements, event, action)
 
     def open_menu(self, place):
-        """Click on the menu of a column, at the right end of its heading."""
+        """Click the menu of a column, at the right end of its heading."""
         canvas = self.output.locator("canvas").first
         canvas.evaluate("canvas => canvas.scrollIntoView({block: 'center'})")
         box = canvas.bounding_box()
@@ -196,7 +196,7 @@ class Ipydatagrid(Table):
 WAYS = (Nbprof, Itables, Ipydatagrid)
 
 
-def measure(asked):
+def measure(settings):
     """Show the tables in turn, after one round that is not counted."""
     sys.path.append(str(TOP / "tests"))
     from support.apps import Lab
@@ -215,7 +215,7 @@ def measure(asked):
             rows = json.loads(app.cell(0).locator(".jp-OutputArea-output > pre").last.inner_text())
             app.columns = rows["columns"]
             tables = [way(app, 1 + 3 * number) for number, way in enumerate(WAYS)]
-            rounds = [[table.figures(rows) for table in tables] for _ in range(asked.rounds + 1)]
+            rounds = [[table.figures(rows) for table in tables] for _ in range(settings.rounds + 1)]
             app.close()
     return _compared({way.name: each[1:] for way, *each in zip(WAYS, *rounds, strict=True)})
 

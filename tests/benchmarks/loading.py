@@ -1,4 +1,4 @@
-"""Start and leave IPython, with and without the extension."""
+"""Start and exit IPython, with and without the extension."""
 
 import subprocess
 import sys
@@ -8,9 +8,9 @@ from ways import medians
 TITLE = "Loading the extension"
 
 
-def measure(asked):
+def measure(settings):
     ways = {"IPython started": _start(), "and %load_ext nbprof": _start("%load_ext nbprof")}
-    seconds = medians(ways, rounds=3 * asked.rounds)
+    seconds = medians(ways, rounds=3 * settings.rounds)
     bare = seconds["IPython started"]
     return [{"way": way, "ratio": taken / bare, "seconds": taken} for way, taken in seconds.items()]
 

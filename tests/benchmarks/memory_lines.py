@@ -1,8 +1,8 @@
 """Memory line by line: the time that nbprof and memory_profiler add.
 
 memory_profiler reads memory at every line, so it runs a shorter loop and its time is scaled up.
-Only the CPU time of the thread that runs the code counts, which does all the measuring: wall time
-varies by more than the difference, because of TensorFlow's threads and other programs.
+Only the CPU time of the thread that runs the code counts, because that thread does the measuring.
+TensorFlow's threads and other programs change wall time by more than the difference.
 """
 
 from time import thread_time
@@ -11,7 +11,6 @@ from ways import medians
 
 TITLE = "Watching the memory of lines"
 ITERATIONS = 1_000_000
-"""Iterations of the loop."""
 SHORTER = 50
 """memory_profiler runs 1 / SHORTER of the iterations."""
 

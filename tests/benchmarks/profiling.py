@@ -12,7 +12,7 @@ TITLE = "Profiling a cell"
 FLOOR = "tf.profiler, our switches (the floor)"
 
 
-def measure(asked):
+def measure(settings):
     full_trace = {"v1 FULL_TRACE alone": session_loop(full_trace=True)}
     cells = {
         "loop of eager ops": (eager_loop(), {}),
@@ -22,7 +22,7 @@ def measure(asked):
     rows = []
     for cell, (body, more) in cells.items():
         with tempfile.TemporaryDirectory() as folder:
-            seconds = medians(_ways(body, folder, more), rounds=asked.rounds + 2)
+            seconds = medians(_ways(body, folder, more), rounds=settings.rounds + 2)
         bare, floor = seconds["bare cell"], seconds[FLOOR]
         rows += [
             {

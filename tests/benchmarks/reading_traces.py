@@ -19,20 +19,20 @@ OURS = "nbprof.load(…).op(…).frame"
 COLUMNS = "bytes,peak_bytes,residual_bytes,micros,occurrence"
 OP_STATS, MEMORY = "framework_op_stats", "memory_profile"
 PEER = (f"TensorFlow {OP_STATS}", f"TensorFlow {MEMORY}")
-ROOMY = 8e9
-"""Bytes of free memory required before the peers read the largest trace; they took 4e9."""
+MIN_FREE_BYTES = 8e9
+"""Free memory in bytes required for the peers to read the largest trace; they took 4e9."""
 LARGEST = "5m"
 WARM_UP = TOP / "tests" / "data" / "traces" / "small.xplane.pb"
-"""A trace so short that reading it hardly changes a process's memory."""
+"""A trace short enough that reading it hardly changes the memory of the process."""
 
 
-def measure(asked):
+def measure(settings):
     rows = []
-    for name in asked.sizes:
-        path = asked.trace(name)
+    for name in settings.sizes:
+        path = settings.trace(name)
         events = json.loads(path.with_suffix(".json").read_text())["events"]
         size = path.stat().st_size / 1e6
-        found = _compare(path, name == LARGEST, asked.rounds)
+        found = _compare(path, name == LARGEST, settings.rounds)
         peers = [found.get(way) for way in PEER]
         both = sum(peer["seconds"] for peer in peers) if all(peers) else None
         rows += [
@@ -57,7 +57,7 @@ def _compare(path, large, rounds):
     """Compare all ways; on the largest trace the slow peers run once."""
     if not large:
         return compare("reading_traces", list(WAYS), path, WARM_UP, rounds)
-    peers = [way for way in WAYS if way != OURS] if _free_memory() > ROOMY else []
+    peers = [way for way in WAYS if way != OURS] if _free_memory() > MIN_FREE_BYTES else []
     found = compare("reading_traces", peers, path, WARM_UP, 1)
     return found | compare("reading_traces", [OURS], path, WARM_UP, rounds)
 

@@ -25,7 +25,7 @@ def machine(results):
     found = results["machine"]
     return (
         f"Measured on a virtual {found['system']} machine of {found['cores']} cores and "
-        f"{found['gigabytes']} GB that\nother work shared at times: {named}."
+        f"{found['gigabytes']} GB,\nat times shared with other work: {named}."
     )
 
 

@@ -18,7 +18,7 @@ from tables import as_text
 from traces import TRACES
 from ways import FAILED, TOP
 
-# On some processors TensorFlow would run oneDNN's kernels, and figures would not be comparable.
+# On some processors TensorFlow runs oneDNN's kernels by default; figures must be comparable.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 RESULT = TOP / "build" / "bench.json"
@@ -32,8 +32,8 @@ PACKAGES = (
 )
 
 
-class Asked(argparse.Namespace):
-    """What to measure."""
+class Settings(argparse.Namespace):
+    """What the command line asks to measure."""
 
     parts: list[str]
     sizes: list[str]
@@ -51,14 +51,14 @@ class Asked(argparse.Namespace):
 
 
 def main():
-    asked = _parser().parse_args(namespace=Asked())
+    settings = _parser().parse_args(namespace=Settings())
     results = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
-        asked.folder = asked.folder or Path(folder)
-        asked.folder.mkdir(parents=True, exist_ok=True)
-        for part in asked.parts or PARTS:
+        settings.folder = settings.folder or Path(folder)
+        settings.folder.mkdir(parents=True, exist_ok=True)
+        for part in settings.parts or PARTS:
             module = import_module(part)
-            results[part] = module.measure(asked)
+            results[part] = module.measure(settings)
             _show(module.TITLE, results[part])
             if part == "reading_traces":
                 results["growth"] = module.growth(results[part])
@@ -74,11 +74,13 @@ def main():
 def _parser():
     parser = argparse.ArgumentParser(prog="make bench ARGS=…", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", choices=[*PARTS, []], help=str(PARTS))
-    parser.add_argument("--sizes", nargs="+", choices=TRACES, default=list(TRACES))
+    parser.add_argument(
+        "--sizes", nargs="+", choices=TRACES, default=list(TRACES), help="traces to read"
+    )
     parser.add_argument(
         "--nodes", type=int, default=1_000_000, help="largest graph for tfprof_inputs"
     )
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3, help="times to repeat each measurement")
     parser.add_argument("--folder", type=Path, help="keep and reuse inputs here")
     return parser
 

@@ -18,15 +18,15 @@ TITLE = "Saving a profile and loading it"
 SAVE = "import sys, nbprof; nbprof.load(sys.argv[1]).save(sys.argv[2])"
 
 
-def measure(asked):
+def measure(settings):
     rows = []
-    warm_up = shutil.copy(WARM_UP, asked.folder)
+    warm_up = shutil.copy(WARM_UP, settings.folder)
     _save(warm_up)
-    for name in asked.sizes:
-        path = asked.trace(name)
+    for name in settings.sizes:
+        path = settings.trace(name)
         size = _save(path)
         found = compare(
-            "saved_profiles", WAYS, path, warm_up, 1 if name == LARGEST else asked.rounds
+            "saved_profiles", WAYS, path, warm_up, 1 if name == LARGEST else settings.rounds
         )
         rows += [
             {

@@ -7,7 +7,7 @@ class Column(NamedTuple):
     """The heading and format of a figure."""
 
     title: str
-    write: str = "{}"
+    format: str = "{}"
 
 
 COLUMNS = {
@@ -38,15 +38,16 @@ COLUMNS = {
     "exponent": Column("exponent", "{:.2f}"),
 }
 TEXTS = {"cell", "figure", "spike", "trace", "view", "way"}
+"""Columns of text, aligned left."""
 
 
 def column(key):
-    """Return how to write a figure; columns made by `spread` are written as they are."""
+    """Return the column of a figure; those made by `spread` are already text."""
     return COLUMNS.get(key, Column(key))
 
 
 def write(key, value):
-    return "–" if value is None else column(key).write.format(value)
+    return "–" if value is None else column(key).format.format(value)
 
 
 def spread(rows, down, across, value):

@@ -41,6 +41,6 @@ def test_a_trace_repeated_three_times_has_three_times_of_everything(benchmark_mo
 def test_the_page_shows_exactly_the_figures_that_are_measured(benchmark_module):
     page = (TOP / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
-    asked = re.findall(r"<!-- figures: (.+?) -->", page)
+    shown = re.findall(r"<!-- figures: (.+?) -->", page)
 
-    assert sorted(asked) == sorted(benchmark_module("report").FIGURES)
+    assert sorted(shown) == sorted(benchmark_module("report").FIGURES)

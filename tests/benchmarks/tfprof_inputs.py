@@ -1,7 +1,7 @@
 """Make a view of tfprof's inputs: nbprof beside the C++ engine, each in its own process.
 
-A separate process writes the inputs to files; ways receive the bytes, so that their memory does not
-include making them.
+A separate process writes the inputs to files; the ways receive their bytes, so that the memory of a
+way does not include making them.
 """
 
 import subprocess
@@ -17,7 +17,10 @@ WARM_UP = 20
 VIEWS = ("op", "scope")
 OPS = {"Mul": 2, "Sub": 2, "Relu": 1, "AddV2": 2, "VariableV2": 0, "Identity": 1, "Neg": 1}
 """Op types and their number of inputs; TensorFlow must be able to build the graph."""
-FRAMES, TEXTS = 8, 400
+FRAMES = 8
+"""Frames of each call stack in the op log."""
+TEXTS = 400
+"""Distinct strings in the op log."""
 FILES = ("graph", "run_meta", "op_log")
 
 
@@ -29,7 +32,7 @@ def inputs(count):
     from tensorflow.core.profiler.tfprof_log_pb2 import OpLogProto
     from tensorflow.core.protobuf.config_pb2 import RunMetadata
 
-    chance = random.Random(0)
+    rng = random.Random(0)
     graph, run, log = GraphDef(), RunMetadata(), OpLogProto()
     device = run.step_stats.dev_stats.add(device="/job:localhost/replica:0/task:0/device:CPU:0")
     for number in range(TEXTS):
@@ -40,22 +43,22 @@ def inputs(count):
             name=name, op=list(OPS)[number % len(OPS)] if number else "VariableV2"
         )
         for _ in range(OPS[node.op]):
-            node.input.append(graph.node[chance.randrange(max(0, number - 50), number)].name)
+            node.input.append(graph.node[rng.randrange(max(0, number - 50), number)].name)
         node.attr["_output_shapes"].list.shape.add().dim.add(size=64)
         if node.op == "VariableV2":
             node.attr["dtype"].type = 1
             node.attr["shape"].shape.dim.add(size=64)
         else:
             node.attr["T"].type = 1
-        record = device.node_stats.add(node_name=name, op_end_rel_micros=chance.randrange(100))
+        record = device.node_stats.add(node_name=name, op_end_rel_micros=rng.randrange(100))
         record.all_start_micros = 1_500_000_000_000_000 + 10 * number
-        record.memory.add(allocator_name="cpu", total_bytes=chance.randrange(10_000), peak_bytes=9)
+        record.memory.add(allocator_name="cpu", total_bytes=rng.randrange(10_000), peak_bytes=9)
         output = record.output.add()
         output.tensor_description.allocation_description.requested_bytes = 8192
-        entry = log.log_entries.add(name=name, float_ops=chance.randrange(1000))
+        entry = log.log_entries.add(name=name, float_ops=rng.randrange(1000))
         for _ in range(FRAMES):
-            trace = entry.code_def.traces.add(file_id=chance.randrange(TEXTS))
-            trace.function_id, trace.lineno = chance.randrange(TEXTS), chance.randrange(200)
+            trace = entry.code_def.traces.add(file_id=rng.randrange(TEXTS))
+            trace.function_id, trace.lineno = rng.randrange(TEXTS), rng.randrange(200)
     return graph.SerializeToString(), run.SerializeToString(), log.SerializeToString()
 
 
@@ -75,60 +78,60 @@ def engine(view):
         output="none",
     ).SerializeToString()
 
-    def ask(graph, run, log):
+    def call(graph, run, log):
         _pywrap_tfprof.PrintModelAnalysis(graph, run, log, view.encode(), options)
 
-    return ask
+    return call
 
 
-def profiler(view):
+def v1_profiler(view):
     """Return what a user would call: a tf.Graph, a Profiler, a step, a view."""
     import tensorflow as tf
 
-    def ask(graph, run, _log):
-        made = tf.Graph()
-        with made.as_default():
+    def call(graph, run, _log):
+        tf_graph = tf.Graph()
+        with tf_graph.as_default():
             tf.import_graph_def(tf.compat.v1.GraphDef.FromString(graph), name="")
-        asked = tf.compat.v1.profiler.Profiler(made)
-        asked.add_step(0, tf.compat.v1.RunMetadata.FromString(run))
+        profiler = tf.compat.v1.profiler.Profiler(tf_graph)
+        profiler.add_step(0, tf.compat.v1.RunMetadata.FromString(run))
         options = tf.compat.v1.profiler.ProfileOptionBuilder.time_and_memory()
         options["output"] = "none"
-        (asked.profile_operations if view == "op" else asked.profile_name_scope)(options)
+        (profiler.profile_operations if view == "op" else profiler.profile_name_scope)(options)
 
-    return ask
+    return call
 
 
 def ours(view):
     """Return the same call of nbprof."""
     import nbprof
 
-    def ask(graph, run, log):
+    def call(graph, run, log):
         nbprof.load_tfprof(graph, [run], log).view(view, max_depth=10_000)
 
-    return ask
+    return call
 
 
 ENGINE, PROFILER, OURS = "C++ engine", "tf.compat.v1.profiler.Profiler", "nbprof.load_tfprof"
-ASKED = {ENGINE: engine, PROFILER: profiler, OURS: ours}
-LONGEST = {ENGINE: 100_000, PROFILER: 10_000, OURS: 1_000_000}
-"""The largest graph for each way; beyond it a call takes minutes."""
+CALLS = {ENGINE: engine, PROFILER: v1_profiler, OURS: ours}
+MAX_NODES = {ENGINE: 100_000, PROFILER: 10_000, OURS: 1_000_000}
+"""Nodes of the largest graph for each way; beyond it a call takes minutes."""
 
 
-def _way(ask, view):
+def _way(make_call, view):
     @contextmanager
     def way(folder):
-        given = [(Path(folder) / name).read_bytes() for name in FILES]
-        asked = ask(view)
-        yield lambda: asked(*given)
+        messages = [(Path(folder) / name).read_bytes() for name in FILES]
+        call = make_call(view)
+        yield lambda: call(*messages)
 
     return way
 
 
-WAYS = {f"{view} {name}": _way(ask, view) for name, ask in ASKED.items() for view in VIEWS}
+WAYS = {f"{view} {name}": _way(make, view) for name, make in CALLS.items() for view in VIEWS}
 
 
 def make(folder, count):
-    """Write the inputs into a folder, in a separate process, unless they are there."""
+    """Write the inputs in a separate process, unless they exist; return their folder."""
     made = Path(folder) / f"tfprof_{count}"
     if not (made / FILES[-1]).exists():
         made.mkdir(parents=True, exist_ok=True)
@@ -138,16 +141,16 @@ def make(folder, count):
     return made
 
 
-def measure(asked):
-    warm_up = make(asked.folder, WARM_UP)
+def measure(settings):
+    warm_up = make(settings.folder, WARM_UP)
     rows = []
     for count in SIZES:
-        if count > asked.nodes:
+        if count > settings.nodes:
             continue
-        folder = make(asked.folder, count)
-        rounds = asked.rounds if count <= 10_000 else 1
+        folder = make(settings.folder, count)
+        rounds = settings.rounds if count <= 10_000 else 1
         for view in VIEWS:
-            ways = [f"{view} {name}" for name in ASKED if count <= LONGEST[name]]
+            ways = [f"{view} {name}" for name in CALLS if count <= MAX_NODES[name]]
             found = compare("tfprof_inputs", ways, folder, warm_up, rounds)
             peer = found.get(f"{view} {ENGINE}")
             rows += [

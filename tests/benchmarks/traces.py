@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 
 class Recipe(NamedTuple):
-    """How to record a trace: steps of the fit, repetitions, and whether to count every run."""
+    """How to record a trace: steps of the fit, repetitions, and whether to record every run."""
 
     steps: int
     times: int = 1
@@ -33,15 +33,16 @@ TRACES = {
     "1m": Recipe(82, times=10),
     "5m": Recipe(82, times=50),
 }
-"""A step has about 1,195 events with every run counted, 545 without; 800 come before the first."""
+"""A step has about 1,195 events with every run recorded, else 545; 800 precede the first step."""
 
-MOST_TIMES = 63
-"""Maximum number of repetitions: addresses are multiples of 64, and each adds 1 to them."""
+MAX_TIMES = 63
+"""Maximum number of repetitions: each adds 1 to all addresses, which are multiples of 64."""
 
-A_COUNTER = 2**32
-"""Ids below this are counted up, ids above are random."""
+FIRST_RANDOM_ID = 2**32
+"""Ids below this come from a counter; ids above it are random."""
 
 IDS = frozenset(("id", "parent_id", "step_id", "_p", "_c"))
+"""Stats that link events to each other."""
 
 
 def record(steps, every_run):
@@ -53,12 +54,12 @@ def record(steps, every_run):
 
 
 def repeat(trace, times):
-    """Return a trace that continues as if its work had been done `times` times."""
+    """Return the trace of a fit that does the work of this one `times` times."""
     from support.xspace_bytes import payload
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
-    if times > MOST_TIMES:
-        raise ValueError(f"addresses can be shifted at most {MOST_TIMES} times, not {times}")
+    if times > MAX_TIMES:
+        raise ValueError(f"addresses can be shifted at most {MAX_TIMES} times, not {times}")
     space = xplane_pb2.XSpace.FromString(trace)
     span = 1_000_000 + max(
         event.offset_ps + event.duration_ps
@@ -80,16 +81,16 @@ def _plane(plane, times, span):
     written = [bytearray() for _ in events]
     numbers = [number for line in events for event in line for number in _numbers(event, names)]
     for _ in range(times):
-        for line, bytes_ in zip(plane.lines, written, strict=True):
-            bytes_ += type(line)(events=line.events).SerializeToString()
+        for line, events_written in zip(plane.lines, written, strict=True):
+            events_written += type(line)(events=line.events).SerializeToString()
         for line in events:
             for event in line:
                 event.offset_ps += span
         for stat, kind, further in numbers:
             setattr(stat, kind, getattr(stat, kind) + further)
     lines = [
-        payload(3, _around(line, ("id", "name", "timestamp_ns"), "events", bytes_))
-        for line, bytes_ in zip(plane.lines, written, strict=True)
+        payload(3, _around(line, ("id", "name", "timestamp_ns"), "events", events_written))
+        for line, events_written in zip(plane.lines, written, strict=True)
     ]
     return _around(plane, ("id", "name"), "lines", b"".join(lines))
 
@@ -103,9 +104,9 @@ def _numbers(event, names):
             yield stat, kind, 1
         elif name in IDS:
             value = getattr(stat, kind)
-            if A_COUNTER < abs(value) < 2**63 - MOST_TIMES:
+            if FIRST_RANDOM_ID < abs(value) < 2**63 - MAX_TIMES:
                 yield stat, kind, 1
-            elif name in ("_p", "_c") and 0 < value < A_COUNTER:
+            elif name in ("_p", "_c") and 0 < value < FIRST_RANDOM_ID:
                 yield stat, kind, 1 << 20
 
 
@@ -127,7 +128,7 @@ def count_events(trace):
 
 
 def make(folder, names):
-    """Write the traces that the folder lacks, and their number of events."""
+    """Write the traces that the folder lacks, and the number of events of each."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     recorded = {}

@@ -1,6 +1,6 @@
 """Measure the time and memory of each way of doing something, every way in its own process.
 
-A benchmark has `WAYS`: for each name a context manager that takes an argument, gets ready (imports,
+A benchmark has `WAYS`: for each name, a context manager that takes an argument, prepares (imports,
 fresh copies of files) and yields the call to time. `compare` runs this file once per way and round,
 interleaved, so that a busy moment of the machine hits all ways alike.
 """
@@ -17,9 +17,9 @@ from pathlib import Path
 
 TOP = Path(__file__).parents[2]
 MAX_CALLS = 5
-"""Number of timed calls per process, unless `ENOUGH_SECONDS` have passed before."""
+"""Maximum number of timed calls per process."""
 ENOUGH_SECONDS = 0.5
-"""Total of the timed calls after which a process stops repeating them."""
+"""Total time of the calls after which a process makes no further one."""
 
 FAILED = []
 """Ways that failed, with the last line of their stderr."""
@@ -53,15 +53,15 @@ def in_new_process(module, way, argument, warm_up):
 
 def figures(way, argument, warm_up):
     """Time a way in this process; memory is measured on the first call only."""
-    with way(warm_up) as ask:
-        ask()
+    with way(warm_up) as call:
+        call()
     taken, growth = [], 0.0
     while len(taken) < MAX_CALLS and sum(taken) < ENOUGH_SECONDS:
-        with way(argument) as ask:
+        with way(argument) as call:
             gc.collect()
             before = start_of_peak()
             began = time.perf_counter()
-            kept = ask()
+            kept = call()
             taken.append(time.perf_counter() - began)
             growth = growth or peak() - before
             del kept
@@ -106,5 +106,5 @@ def medians(ways, rounds, clock=time.perf_counter):
 
 if __name__ == "__main__":
     _, module, way, argument, warm_up = sys.argv
-    asked = importlib.import_module(module).WAYS[way]
-    print(json.dumps(figures(asked, argument, warm_up)))
+    ways = importlib.import_module(module).WAYS
+    print(json.dumps(figures(ways[way], argument, warm_up)))
