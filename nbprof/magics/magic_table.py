@@ -81,7 +81,7 @@ MAGICS = {
             ("%%memit [options] [SETUP]", "run the cell below; SETUP runs first, unmeasured"),
         ),
         remark="The code runs unchanged, in this process. Amounts are resident memory (RSS). "
-        "Memory that the allocator kept from earlier code is reused without showing.",
+        "Reusing memory that the allocator kept from earlier code does not show.",
         block="with nbprof.memory.measure() as run",
         block_result="run.result",
         takes_code=True,

@@ -19,7 +19,7 @@ Frame = Any
 PLAIN_ROWS = 40
 """Most rows that front ends without widgets show."""
 NO_NOTEBOOK = (
-    "This is only its text: the explorer needs a notebook. view.to_html(path) writes it as a page."
+    "Shown as text: the explorer needs a notebook. view.to_html(path) writes it as a page."
 )
 
 _open: "list[Explorer]" = []

@@ -22,7 +22,7 @@ def headline(result: "ObjectMemory") -> str:
     """Write one line: what all names hold, or how much more they hold than before."""
     if result.change:
         return (
-            f"names hold {_change(result.total)} than before the cell, the process "
+            f"names hold {_change(result.total)} than before the cell; the process holds "
             f"{_change(result.resident)}"
         )
     return (
