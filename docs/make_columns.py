@@ -32,7 +32,7 @@ def columns_page():
 def row(column):
     """Return the row of a column."""
     frame = ", ".join(map(code, column.metrics or (column.name,)))
-    brings = f" Brings {', '.join(map(code, column.brings))} along." if column.brings else ""
+    brings = f" Also selects {', '.join(map(code, column.brings))}." if column.brings else ""
     views = f" Only in the views {', '.join(column.views)}." if column.views else ""
     meaning = f"{column.help}.{brings}{views}"
     unit = column.unit.symbol if column.metrics else ""

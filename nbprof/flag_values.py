@@ -5,6 +5,7 @@ Each parser takes the flag's name, for its error message, and the value.
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from keyword import iskeyword
 from pathlib import Path
@@ -142,12 +143,11 @@ def parse_step(name: str, value: object) -> int | Literal["all"]:
     """Read the number of a step, -1 or `all`."""
     if value == "all":
         return "all"
-    step = parse_integer(name, value)
-    if step < -1:
-        raise NbprofError(
-            f"-{name} takes the number of a step, -1 for the average, or all; not {value!r}."
-        )
-    return step
+    with suppress(NbprofError):
+        step = parse_integer(name, value)
+        if step >= -1:
+            return step
+    raise NbprofError(f"-{name} takes a step's number, -1 (the average) or all, not {value!r}.")
 
 
 def parse_columns(name: str, value: object) -> tuple[str, ...]:

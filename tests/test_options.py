@@ -36,6 +36,7 @@ def test_values_may_be_text_or_python_objects():
         ("select", 7, "-select takes column names, not 7."),
         ("select", "micros,tensor", "-select takes one of bytes, peak_bytes"),
         ("step", "-2", "-step takes a step's number"),
+        ("step", "last", "-step takes a step's number, -1 (the average) or all, not 'last'."),
         ("show_name_regexes", "a,(", "'(' is not a valid RE2 regular expression"),
         ("output", "xml:outfile=x", "takes one of stdout, none, file, timeline, pprof"),
         ("output", "none:outfile=x", "writes no file"),
