@@ -144,7 +144,7 @@ def test_a_new_column_is_in_csv_and_json(column, cell, tmp_path):
     assert (field["type"], field["description"]) == ("number", column.help)
 
 
-def test_a_new_column_survives_the_own_file(column, cell, tmp_path):
+def test_a_new_column_survives_saving_and_loading(column, cell, tmp_path):
     cell.save(tmp_path / "x.nbprof")
 
     loaded = nbprof.load(tmp_path / "x.nbprof")
@@ -179,7 +179,7 @@ def test_a_column_can_be_limited_to_some_views(column, cell, monkeypatch):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_column_with_one_metric_lends_it_its_name(name):
+def test_the_only_metric_of_a_column_has_the_columns_name(name):
     metrics = COLUMNS[name].metrics
 
     assert len(metrics) != 1 or metrics == (name,)

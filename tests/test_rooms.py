@@ -158,7 +158,7 @@ def test_the_public_function_is_not_hidden_by_a_module_of_its_name():
     assert callable(nbprof.last)
 
 
-def test_what_shows_and_exports_a_view_does_not_import_matplotlib():
+def test_showing_and_exporting_a_view_does_not_import_matplotlib():
     script = (
         "import sys, nbprof, nbprof.display, nbprof.views.view, nbprof._profile, nbprof.export\n"
         "assert 'matplotlib' not in sys.modules"

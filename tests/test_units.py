@@ -18,7 +18,7 @@ from nbprof.units import format_bytes, format_count, format_micros, format_secon
         (math.nan, "n/a"),
     ],
 )
-def test_time_reads_as_tfprof_writes_it_and_keeps_fractions_of_a_microsecond(micros, text):
+def test_times_are_written_as_in_tfprof_but_keep_fractions_of_a_microsecond(micros, text):
     assert format_micros(micros) == text
 
 
@@ -47,11 +47,11 @@ def test_counts_carry_decimal_suffixes(count, text):
         (1_234_567_890, "1234.57MB"),
     ],
 )
-def test_memory_reads_as_tfprof_writes_it(size, text):
+def test_memory_is_written_as_in_tfprof(size, text):
     assert format_bytes(size) == text
 
 
-def test_what_was_not_recorded_is_never_written_as_a_number():
+def test_unrecorded_values_are_never_written_as_numbers():
     assert format_count(math.nan) == format_micros(math.nan) == format_bytes(math.nan) == "n/a"
 
 

@@ -96,7 +96,7 @@ def test_session_runs_are_counted_and_are_steps():
     assert list(profile.steps["function"]) == ["Session.run"] * 6
 
 
-def test_a_cell_may_mix_all_modes():
+def test_a_cell_may_mix_eager_ops_functions_keras_and_sessions():
     @tf.function
     def double(x):
         return x * 2.0
@@ -171,7 +171,7 @@ def test_a_function_that_died_during_the_cell_keeps_its_node_names():
     assert node_runs(profiled(body))["inside"] == 1
 
 
-def test_hlo_ops_are_below_their_compiled_function():
+def test_hlo_ops_are_listed_under_their_compiled_function():
     @tf.function(jit_compile=True)
     def compiled(x):
         return tf.reduce_sum(tf.matmul(x, x) + 1)
@@ -362,7 +362,7 @@ def test_a_light_trace_says_what_it_leaves_out():
     assert any(note.startswith("-light did not record memory") for note in profile.notes)
 
 
-def test_a_notable_cost_of_watching_calls_is_noted(monkeypatch):
+def test_a_note_says_what_watching_calls_cost_if_it_matters(monkeypatch):
     x = tf.ones([2, 2])
 
     def body():
@@ -413,7 +413,7 @@ def test_a_profile_keeps_no_variable_of_the_block_alive():
     assert gone[0]() is None
 
 
-def test_a_fault_of_nbprof_does_not_replace_the_users_exception(monkeypatch):
+def test_a_bug_in_nbprof_does_not_replace_the_users_exception(monkeypatch):
     def broken(_capture):
         raise RuntimeError("our fault")
 
@@ -497,7 +497,7 @@ def test_the_summary_of_a_keras_fit_adds_up_to_the_wall_time():
     assert {"Python", "ops", "dispatch", "tf.function tracing"} <= set(summary["category"])
 
 
-def test_a_profiler_that_a_thread_starts_as_the_block_ends_costs_no_counts(tmp_path):
+def test_no_run_is_lost_if_a_thread_starts_a_profiler_as_the_block_ends(tmp_path):
     with nbprof.profile() as run:
         for _ in range(300):
             tf.ones([1])

@@ -72,7 +72,7 @@ def test_a_mirrored_fit_runs_its_model_once_per_step_on_both_replicas(mirrored, 
 
 
 @pytest.mark.parametrize("fit", [0, 1], ids=["cold", "warm"])
-def test_an_all_reduce_counts_once_per_replica_though_the_trace_has_it_twice(mirrored, fit):
+def test_an_all_reduce_counts_once_per_replica_although_the_trace_has_it_twice(mirrored, fit):
     seen = mirrored["fits"][fit]
 
     reductions = {name: n for name, n in seen["nodes"].items() if "CollectiveReduce" in name}

@@ -103,7 +103,7 @@ class Block(layers.Layer):
             return self.second(self.first(x)) * 2.0
 
 
-def test_layers_are_found_though_scopes_are_not_layer_names():
+def test_layers_are_found_even_if_scopes_are_not_named_after_them():
     keep = [layers.Dense(3), layers.ReLU()]  # so that automatic names are numbered
     inner = tf.keras.Sequential([layers.Dense(6), layers.ReLU(), layers.Dense(3), layers.ReLU()])
     outer = tf.keras.Input((7,))

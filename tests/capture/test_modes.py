@@ -256,7 +256,7 @@ def test_tensors_alive_at_the_peak_name_the_line_that_made_them():
         kept.clear()
 
 
-def test_the_ops_of_a_lambda_come_from_a_lambda():
+def test_the_function_around_the_ops_of_a_lambda_is_the_lambda():
     double = tf.function(lambda x: tf.math.erf(x))
 
     frames = profiled(lambda: double(tf.ones([2]))).frames

@@ -209,7 +209,7 @@ def test_output_bytes_are_at_most_those_without_onednn(seen):
     assert with_it["_MklMatMul"] == without["MatMul"]
 
 
-def test_an_eager_product_is_counted_though_no_allocation_has_its_shape(seen):
+def test_an_eager_product_is_counted_even_if_no_allocation_has_its_shape(seen):
     for found in seen:
         (row,) = [row for row in found["eager"] if row["name"] == "MatMul"]
         assert row["run_count"] == 2

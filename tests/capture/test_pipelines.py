@@ -72,7 +72,7 @@ def test_the_pipeline_of_a_keras_fit_is_not_in_the_models_scopes():
     assert set(model_runs(profile).values()) == {5}
 
 
-def test_a_model_in_a_dataset_loop_inside_a_function_is_not_the_pipelines():
+def test_a_model_in_a_dataset_loop_inside_a_function_is_not_in_the_pipeline():
     @tf.function
     def step(v):
         return tf.sin(v, name="of_the_model")
@@ -93,7 +93,7 @@ def test_a_model_in_a_dataset_loop_inside_a_function_is_not_the_pipelines():
     assert runs_from(profile, "Sin") == {'return tf.sin(v, name="of_the_model")': 6}
 
 
-def test_the_ops_of_a_map_function_come_from_its_lines():
+def test_the_ops_of_a_map_function_name_its_lines():
     def prepare(v):
         v = tf.cast(v, tf.float32)
         return tf.math.erf(v)

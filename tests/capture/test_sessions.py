@@ -81,7 +81,7 @@ def test_a_monitored_session_is_profiled():
     assert node_runs(profiled(body))["product"] == 5
 
 
-def test_the_ops_of_a_session_come_from_the_lines_that_made_them():
+def test_the_ops_of_a_session_name_the_lines_that_made_them():
     def body():
         with tf.Graph().as_default(), v1.Session() as session:
             noise = tf.random.uniform([4])
@@ -178,7 +178,7 @@ def test_the_same_network_in_v1_and_tf2_has_the_same_ops_and_run_counts(both):
     assert len(both[0].steps) == len(both[1].steps) == STEPS
 
 
-def test_the_same_network_in_v1_and_tf2_ran_on_the_same_shapes(both):
+def test_the_same_network_in_v1_and_tf2_has_the_same_input_shapes(both):
     old, new = (
         {op: shapes for op, shapes in shapes_of(profile).items() if op not in BY_CONSTRUCTION}
         for profile in both[:2]
@@ -296,7 +296,7 @@ def test_the_users_run_metadata_is_the_same_under_a_profile():
     assert not any("gave way" in note for note in profile.notes)
 
 
-def test_a_network_with_an_open_batch_size_has_all_float_ops():
+def test_a_network_of_unknown_batch_size_has_all_float_ops():
     network = InV1(rows=None)
 
     profile = profiled(network.step)

@@ -40,7 +40,7 @@ def dense(units):
     return model, fit
 
 
-def test_a_known_function_is_not_read_again_and_shows_the_same(read):
+def test_a_known_function_is_not_read_again_and_looks_the_same(read):
     @tf.function
     def loop(x):
         for _ in tf.range(3):
@@ -126,7 +126,7 @@ def test_a_new_definition_under_an_old_name_is_read():
     assert found == [both | {("x", "Cos")}, both | {("Sin", "Cos")}]
 
 
-def test_changes_of_a_model_between_cells_are_shown():
+def test_changes_to_a_model_between_cells_are_shown():
     model, fit = dense(units=5)
     profiled(fit)
     before = profiled(fit).nodes
@@ -141,7 +141,7 @@ def test_changes_of_a_model_between_cells_are_shown():
     assert before["name"][of_model].tolist() == after["name"][after["params"] > 0].tolist()
 
 
-def test_after_clear_session_a_model_with_equal_names_is_shown():
+def test_after_clear_session_a_new_model_with_the_old_names_is_shown():
     for units in (5, 7):
         tf.keras.backend.clear_session()
         model, fit = dense(units)

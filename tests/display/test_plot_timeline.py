@@ -49,7 +49,7 @@ def area(polygons):
     )
 
 
-def test_a_lane_is_as_full_as_its_thread_was_busy_with_ops_of_a_type():
+def test_each_op_type_fills_its_lane_in_proportion_to_its_own_time():
     made = timed(
         *(("MatMul", CELL, 0, 40_000), ("Relu", CELL, 50_000, 10_000)),
         *(("MatMul", STREAM, 60_000, 30_000), ("While", POOL, 0, 80_000, 0.25)),
@@ -83,7 +83,7 @@ def test_a_long_run_is_drawn_from_its_start_to_its_end():
     assert x.max() == pytest.approx(60, abs=column)
 
 
-def test_lanes_are_threads_that_ran_ops_the_cells_first_then_by_device():
+def test_lanes_are_threads_with_ops_the_cells_own_first_then_by_device():
     times = [("MatMul", thread, 0, 9) for thread in (STREAM, POOL, CELL, OTHER)]
 
     ax = timed(*times).plot_timeline()
@@ -240,7 +240,7 @@ def test_lanes_of_many_hosts_begin_with_the_host(tmp_path):
     assert_all_text_is_inside(ax)
 
 
-def test_the_busiest_of_hundreds_of_threads_have_lanes_and_the_rest_is_counted():
+def test_the_busiest_of_hundreds_of_threads_have_lanes_and_the_rest_are_counted():
     threads = pd.DataFrame(
         {"name": "pool", "device": "/host:CPU", "is_cell": False}, index=range(300)
     )
@@ -256,7 +256,7 @@ def test_a_timeline_without_ops_is_refused_with_the_reason():
         profile(notes=("no TensorFlow op ran in this cell",)).plot_timeline()
 
 
-def test_a_profile_of_sums_has_no_timeline_and_no_memory_over_time():
+def test_a_profile_without_single_runs_has_no_timeline_and_no_memory_over_time():
     made = timed(("MatMul", CELL, 0, 9))
     sums = made.with_values(recording=replace(made.recording, single_runs=False))
 

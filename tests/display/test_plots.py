@@ -80,7 +80,7 @@ def own_axes():
     return None
 
 
-def low_axes():
+def short_axes():
     return plt.subplots(figsize=(6, 1.5))[1]
 
 
@@ -105,7 +105,7 @@ def axes_of_a_subfigure():
 
 
 AXES = [
-    *(own_axes, narrow_axes, low_axes, constrained_axes, tight_axes),
+    *(own_axes, narrow_axes, short_axes, constrained_axes, tight_axes),
     *(one_of_four, axes_of_a_bare_figure, axes_of_a_subfigure),
 ]
 
@@ -154,7 +154,7 @@ def test_two_plots_side_by_side_do_not_overlap(plot):
 
 @pytest.mark.parametrize("plot", PLOTS)
 def test_labels_of_rows_and_lanes_do_not_overlap(plot):
-    for make in (own_axes, narrow_axes, low_axes):
+    for make in (own_axes, narrow_axes, short_axes):
         ax = PLOTS[plot](make())
 
         ax.figure.canvas.draw()
@@ -164,17 +164,17 @@ def test_labels_of_rows_and_lanes_do_not_overlap(plot):
         assert min(np.diff(middles), default=99) >= 0.8 * font * ax.figure.dpi / 72
 
 
-def test_a_low_axes_gets_fewer_rows_and_the_sum_of_the_others():
+def test_a_short_axes_gets_fewer_rows_and_the_sum_of_the_others():
     view = many().op()
 
-    ax = view.plot(ax=low_axes())
+    ax = view.plot(ax=short_axes())
 
     drawn = bars(ax)
     assert 1 <= len(drawn[0]) < 20
     assert sum(map(sum, drawn)) == view.frame["micros"].sum()
 
 
-def test_a_figure_with_more_rows_is_higher():
+def test_a_figure_with_more_rows_is_taller():
     few, more = many(3).op().plot(), many(20).op().plot()
 
     assert few.figure.get_size_inches()[1] < more.figure.get_size_inches()[1]

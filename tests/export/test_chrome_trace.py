@@ -95,7 +95,7 @@ def test_unknown_values_are_left_out(exported):
     assert set(op["args"]) == {"op_type", "step", "self_micros"}
 
 
-def test_further_work_of_a_run_is_marked(exported):
+def test_work_that_a_run_does_elsewhere_is_not_marked_as_a_run(exported):
     trace = exported(profile(node("a", micros=2, accelerator_micros=1)))
 
     assert [op["args"].get("is_run", True) for op in ops(trace)] == [True, False]
@@ -176,7 +176,7 @@ def test_overlapping_steps_are_drawn_side_by_side(exported):
     assert [step["tid"] for step in found] == [1, 3, 3, 1]
 
 
-def test_ops_that_cross_get_a_further_lane_and_keep_their_times(exported):
+def test_partly_overlapping_ops_get_another_lane_and_keep_their_times(exported):
     made = profile(*[node(name) for name in "abcd"])
     times = [(MAIN, 0, 100), (MAIN, 50, 100), (MAIN, 60, 20), (MAIN, 200, 5)]
 

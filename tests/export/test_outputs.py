@@ -300,7 +300,7 @@ HALF = "\udfff"
 
 
 @pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
-def test_half_a_character_breaks_neither_view_nor_file(tmp_path, view):
+def test_a_lone_surrogate_breaks_neither_view_nor_file(tmp_path, view):
     op = node(f"a{HALF}/b", f"Op{HALF}", 3, size=8, stack=(CELL,), shapes=(f"2{HALF}",))
     made = profile(op, notes=(HALF,))
     halves = pd.Series([f"g{HALF}"], dtype=object)  # Arrow's strings cannot hold it

@@ -64,7 +64,7 @@ def savable(engine):
             yield seed, case, answer.saved
 
 
-def test_nbprof_shows_the_same_of_a_file_the_engine_saved(engine, path):
+def test_nbprof_shows_the_same_views_of_a_file_the_engine_saved(engine, path):
     compared, different = 0, []
     for seed, case, saved in savable(engine):
         path.write_bytes(saved)
@@ -79,7 +79,7 @@ def test_nbprof_shows_the_same_of_a_file_the_engine_saved(engine, path):
     assert compared > 0.7 * len(SEEDS)
 
 
-def test_the_engine_shows_the_same_of_a_file_nbprof_wrote(engine, path):
+def test_the_engine_shows_the_same_views_of_a_file_nbprof_wrote(engine, path):
     compared, different = 0, []
     for seed, case, _ in savable(engine):
         nbprof.load_tfprof(case.graph, case.runs, case.op_log).export(path)

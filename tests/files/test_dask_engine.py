@@ -65,7 +65,7 @@ def test_without_a_cluster_dask_works_in_this_process(folder, scheduler):
     assert_same_views(nbprof.load(str(folder / "worker-1*.xplane.pb")), profile)
 
 
-def test_dask_reads_a_single_trace_alike(folder):
+def test_dask_reads_a_single_trace_like_one_process_does(folder):
     path = folder / "worker-3.xplane.pb"
 
     assert_same_views(nbprof.load(path), nbprof.load(path, engine="dask"))

@@ -47,7 +47,7 @@ def refusal(path, **options):
     return str(refused.value)
 
 
-def test_a_trace_is_recognised_by_its_content_packed_or_not(tmp_path):
+def test_a_trace_is_recognised_by_its_content_compressed_or_not(tmp_path):
     plain = written(tmp_path / "a.xplane.pb", host_trace())
     packed = written(tmp_path / "b.xplane.pb.gz", gzip.compress(host_trace()))
     renamed = written(tmp_path / "c.bin", gzip.compress(host_trace()))
@@ -57,7 +57,7 @@ def test_a_trace_is_recognised_by_its_content_packed_or_not(tmp_path):
     assert op_micros(nbprof.load(renamed)) == op_micros(nbprof.load(plain))
 
 
-def test_the_headline_of_a_trace_names_its_host_but_no_cost(tmp_path):
+def test_the_headline_of_a_trace_names_its_host_but_no_overhead(tmp_path):
     profile = nbprof.load(written(tmp_path / "worker-3.xplane.pb", host_trace()))
 
     assert profile.headline == (
@@ -142,7 +142,7 @@ def test_a_logdir_loads_its_newest_run_and_notes_the_others(tmp_path):
     assert "newest run, 2026_01_03_03_04_05; 2 other runs are in" in profile.notes[0]
 
 
-def test_runs_whose_names_are_no_times_are_ordered_by_file_time(tmp_path):
+def test_runs_not_named_after_a_time_are_ordered_by_file_time(tmp_path):
     first, second = run_folder(tmp_path, "warm", "a"), run_folder(tmp_path, "cold", "b")
     os.utime(first / "a.xplane.pb", (2_000, 2_000))
     os.utime(second / "b.xplane.pb", (1_000, 1_000))

@@ -86,7 +86,7 @@ def test_the_traceback_is_that_of_the_bare_cell_shifted_by_one_line(run):
     assert frames(profiled) == ["4", "3, in fail()"]
 
 
-def test_showing_the_traceback_again_is_as_short(run):
+def test_a_traceback_shown_again_is_just_as_short(run):
     run("%%tfprof -q\n1/0")
 
     outcome = run("%tb")
@@ -113,7 +113,7 @@ def test_an_indentation_error_is_shown_as_for_a_bare_cell(run):
     assert not outcome.of_nbprof
 
 
-def test_code_that_cannot_be_compiled_fails_when_its_turn_comes(run):
+def test_statements_before_one_that_cannot_be_compiled_run(run):
     bare = run("first = 1\nreturn first")
     profiled = run("%%tfprof\nsecond = 2\nreturn second")
 
@@ -196,7 +196,7 @@ def test_a_relative_text_file_is_in_the_directory_where_the_cell_began(run, tmp_
     assert (tmp_path / "here.txt").exists()
 
 
-def test_a_system_exit_leaves_as_from_a_bare_cell(run):
+def test_a_system_exit_ends_the_cell_like_a_bare_one(run):
     bare = run("raise SystemExit(3)")
     outcome = run("%%tfprof\ntf.ones([2])\nraise SystemExit(3)")
 
@@ -246,7 +246,7 @@ def test_what_the_cell_displays_comes_before_the_report(run):
     assert outcome.value == "1"
 
 
-def test_every_expression_is_shown_where_the_user_has_asked_for_that(run):
+def test_every_expression_is_shown_if_the_shell_is_set_to_do_so(run):
     run("get_ipython().ast_node_interactivity = 'all'")
     try:
         outcome = run("%%tfprof -q\n'one'\n'two'")
@@ -256,7 +256,7 @@ def test_every_expression_is_shown_where_the_user_has_asked_for_that(run):
     assert outcome.values == ["'one'", "'two'"]
 
 
-def test_a_last_assignment_is_shown_where_the_user_has_asked_for_that(run):
+def test_a_last_assignment_is_shown_if_the_shell_is_set_to_do_so(run):
     run("get_ipython().ast_node_interactivity = 'last_expr_or_assign'")
     try:
         outcome = run("%%tfprof -q\nshown_too = 11")
@@ -365,7 +365,7 @@ def test_a_cell_without_tensorflow_has_no_ops(run):
     assert "no TensorFlow op ran in this cell" in outcome.report
 
 
-def test_a_fault_of_nbprof_costs_the_report_but_not_the_cells_value(run):
+def test_a_bug_in_nbprof_costs_the_report_but_not_the_cells_value(run):
     run("import nbprof.ingest\nread_rightly = nbprof.ingest.read\nnbprof.ingest.read = None")
     try:
         outcome = run("%%tfprof\ntf.ones([2])\n'still there'")

@@ -181,7 +181,7 @@ def test_from_views_a_logdir_a_run_or_a_pattern(shell, tmp_path):
         assert list(shell.user_ns["bound"].frame["run_count"]) == [6, 6]
 
 
-def test_from_names_a_missing_file(shell, tmp_path):
+def test_from_refuses_a_missing_file_with_its_name(shell, tmp_path):
     shell.run_line_magic("load_ext", "nbprof")
 
     with pytest.raises(UsageError, match=r"nothing\.nbprof"):

@@ -257,7 +257,7 @@ def test_v_adds_what_objects_hold_after_the_run(run):
     assert re.search(r"after garbage collection [\d.]+ MiB; Python objects [\d.]+ MiB", text)
 
 
-def test_a_bug_of_ours_costs_the_report_but_not_the_value(run, monkeypatch, capsys):
+def test_a_bug_in_nbprof_costs_the_report_but_not_the_value(run, monkeypatch, capsys):
     monkeypatch.setattr("nbprof.memory.backends.combined_result", None)
 
     outcome = run("%%memit\n'still there'")
@@ -352,7 +352,7 @@ def test_options_and_their_values_are_completed(typed, offered):
     shell.close()
 
 
-def test_names_behind_the_options_are_left_to_the_shell_to_complete():
+def test_names_after_the_options_are_completed_by_the_shell():
     assert completions("%memit long_na", "long_na") == []
     assert completions("%memit -r 3 long_na", "long_na") == []
     assert completions("%memit f(3 -", "-") == []

@@ -176,7 +176,7 @@ def test_shell_commands_and_magics_are_shown_as_typed(run):
 
 
 @on_linux
-def test_memit_around_and_inside_mprun_each_has_its_own_peak(run):
+def test_memit_around_and_inside_mprun_each_have_their_own_peak(run):
     outcome = run("%%memit\n%%mprun\nx = np.ones(13_107_200); del x\n%memit np.ones(6_553_600)")
 
     inner, lines, outer = outcome.shown

@@ -26,6 +26,6 @@ def test_unused_growth_may_have_been_kept_unless_python_took_it():
     assert math.isnan(perhaps_kept(before, Heap(40 * MIB, 500 * MIB, 10**6), 76 * MIB))
 
 
-def test_no_more_is_reusable_than_is_both_free_and_in_ram():
+def test_only_memory_that_is_free_and_in_ram_is_reusable():
     assert reusable(Heap(40 * MIB, 500 * MIB), 100 * MIB) == 60 * MIB
     assert math.isnan(reusable(UNKNOWN, 100 * MIB))

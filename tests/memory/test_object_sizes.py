@@ -24,7 +24,7 @@ def reached(**names):
     return {each.name: each.reached for each in size_names(names).names}
 
 
-def test_an_array_counts_with_its_data_and_a_view_of_it_does_not():
+def test_an_array_includes_its_data_but_a_view_of_it_does_not():
     array = np.ones(10 * 2**17)
 
     found = sizes(view=array[::2], array=array)
@@ -34,7 +34,7 @@ def test_an_array_counts_with_its_data_and_a_view_of_it_does_not():
     assert reached(view=array[::2], array=array)["view"] == pytest.approx(10 * MIB, rel=0.01)
 
 
-def test_a_view_of_a_nameless_array_counts_with_all_the_data_it_keeps_alive():
+def test_a_view_of_a_nameless_array_includes_all_the_data_it_keeps_alive():
     assert sizes(view=np.ones(10 * 2**17)[:5])["view"] == pytest.approx(10 * MIB, rel=0.01)
 
 
@@ -44,7 +44,7 @@ def test_a_list_of_arrays_that_share_their_data_counts_it_once():
     assert sizes(many=[array[n:] for n in range(50)])["many"] == pytest.approx(4 * MIB, rel=0.01)
 
 
-def test_a_frame_counts_with_its_texts():
+def test_a_frame_includes_its_texts():
     frame = pd.DataFrame({"n": np.arange(50_000), "s": [f"text {n}" for n in range(50_000)]})
 
     found = sizes(frame=frame, column=frame["n"])
@@ -93,7 +93,7 @@ def test_a_frame_and_the_array_it_wraps_count_their_data_once():
     assert sum(sizes(array=array, frame=frame).values()) == pytest.approx(8 * MIB, rel=0.01)
 
 
-def test_containers_count_with_their_contents_and_shared_objects_once():
+def test_containers_include_their_contents_and_shared_objects_count_once():
     data = bytearray(MIB)
 
     class Thing:
@@ -117,7 +117,7 @@ def test_long_lists_of_numbers_are_sized_in_bulk():
     )
 
 
-def test_cycles_end_and_arrays_of_objects_count_with_their_elements():
+def test_cycles_end_and_arrays_of_objects_include_their_elements():
     cycle = [bytearray(MIB)]
     cycle.append(cycle)
 
@@ -140,7 +140,7 @@ def test_a_class_that_refuses_to_be_sized_does_no_harm():
 
 
 @pytest.mark.tensorflow
-def test_tensors_variables_and_models_count_with_what_tensorflow_holds():
+def test_tensors_variables_and_models_include_what_tensorflow_holds():
     tf = pytest.importorskip("tensorflow")
     import keras
 
@@ -168,7 +168,7 @@ def test_tensors_variables_and_models_count_with_what_tensorflow_holds():
 
 
 @pytest.mark.tensorflow
-def test_a_compiled_model_counts_with_its_optimizer():
+def test_a_compiled_model_includes_its_optimizer():
     pytest.importorskip("tensorflow")
     import keras
 

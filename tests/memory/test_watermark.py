@@ -68,7 +68,7 @@ def test_nested_and_overlapping_stretches_each_have_their_own_peak():
     assert [each.peak for each in (outer, inner, other)] == [500, 200, 400]
 
 
-def test_a_sample_has_the_most_since_the_last_one_even_if_others_read_in_between():
+def test_a_sample_has_the_peak_since_the_last_one_even_if_others_read_in_between():
     process = FakeProcess()
     owner = Watermark(process)
     stretch, other = owner.open(), owner.open()

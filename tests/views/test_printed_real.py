@@ -27,7 +27,7 @@ def is_lost(text):
 
 
 @pytest.mark.parametrize("view", cases.VIEWS)
-def test_reports_of_random_graphs_print_as_before(view, engine):
+def test_reports_of_random_graphs_print_the_same_after_parsing(view, engine):
     read = 0
     for seed in SEEDS:
         answer = engine.ask(cases.case(seed, view=view))

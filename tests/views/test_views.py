@@ -31,7 +31,7 @@ def test_op_rows_add_up_the_nodes_of_a_type():
     assert list(frame["defined_count"]) == [2, 1, 1]
 
 
-def test_op_shares_are_the_rows_own_and_that_of_all_rows_from_it_down():
+def test_op_shares_are_of_the_row_and_of_all_rows_from_it_down():
     frame = SMALL.op().frame
 
     assert list(frame["micros_percent"]) == [80, 10, 10]

@@ -36,7 +36,7 @@ def many_runs(count, ops):
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_in_which_no_op_type_counts_is_shown(name, tmp_path):
+def test_a_view_that_accounts_for_no_op_type_is_shown(name, tmp_path):
     view = TRAINED.view(name, account_type_regexes=".*GPU.*")
 
     data = PageData(output_of(view))
@@ -59,7 +59,7 @@ def test_an_output_keeps_to_its_size_and_notes_what_it_left_out():
 
 @pytest.mark.parametrize("size", [120_000, 200_000, 300_000])
 @pytest.mark.parametrize("view", ["op", "scope"])
-def test_an_output_uses_the_room_it_has(view, size):
+def test_an_output_uses_the_space_it_is_allowed(view, size):
     made = every_micro(wide(9000))
 
     html = page.output(report_of(made.view(view)), size)
@@ -67,7 +67,7 @@ def test_an_output_uses_the_room_it_has(view, size):
     assert 0.8 * size < len(html.encode()) <= size
 
 
-def test_without_room_only_the_plain_table_is_written(monkeypatch):
+def test_without_space_only_the_plain_table_is_written(monkeypatch):
     monkeypatch.setattr(nbprof.display, "OUTPUT_BYTES", 0)
 
     html = output_of(SMALL.op())
@@ -161,7 +161,7 @@ def test_the_page_of_a_profile_has_all_views_and_columns(tmp_path):
     assert not re.search(r"https?://|@import|url\(|fetch\(", script_of(text))
 
 
-def test_the_timeline_has_every_run_if_there_is_room():
+def test_the_timeline_has_every_run_if_they_fit():
     timeline = PageData(output_of(TIMED.op()))["timeline"]
 
     assert timeline["events"] == timeline["of"] == len(TIMED.events)
@@ -180,7 +180,7 @@ def test_lanes_with_the_same_name_are_numbered():
     assert data["timeline"]["lanes"] == ["tf_Compute 1", "tf_Compute 2"]
 
 
-def test_a_timeline_without_room_for_all_keeps_the_longest_runs_and_says_so():
+def test_a_timeline_that_does_not_fit_keeps_the_longest_runs_and_says_so():
     data = PageData(page.output(report_of(many_runs(20_000, ops=20_000).op()), 200_000))
 
     kept = data["timeline"]["events"]
@@ -199,7 +199,7 @@ def test_if_only_the_timeline_is_cut_the_note_mentions_no_rows():
     )
 
 
-def test_the_note_promises_more_instead_of_all_if_nothing_has_all(monkeypatch):
+def test_the_note_offers_more_and_not_all_if_no_output_holds_all(monkeypatch):
     monkeypatch.setattr(payload, "MOST_TIMED", 5000)
 
     data = PageData(page.output(report_of(many_runs(20_000, ops=20_000).op()), 200_000))
@@ -242,7 +242,7 @@ def test_a_view_of_a_million_rows_ships_the_heaviest_and_notes_how_many_are_miss
     assert "of 1,000,000)" in PageData(html)["missing"]
 
 
-def test_if_there_are_too_many_kinds_those_of_the_longest_runs_are_never_added_up(monkeypatch):
+def test_with_too_many_kinds_of_runs_only_the_longest_runs_are_kept_without_sums(monkeypatch):
     monkeypatch.setattr(payload, "MOST_KINDS", 2)
     timed = Report(view=TIMED.op())
 
@@ -289,7 +289,7 @@ def test_a_page_contains_the_whole_script():
     assert script_of(html) == script()
 
 
-def test_half_a_character_in_a_name_does_not_break_output_or_page(tmp_path):
+def test_a_lone_surrogate_in_a_name_breaks_neither_output_nor_page(tmp_path):
     view = profile(node("half \ud800/MatMul", "MatMul", micros=3)).scope()
 
     view.to_html(tmp_path / "half.html")

@@ -26,7 +26,7 @@ def view():
     shown.explore().close()
 
 
-def test_the_selection_is_a_part_of_the_shown_view_s_frame(view):
+def test_the_selection_is_part_of_the_frame_of_the_shown_view(view):
     explorer = view.explore()
     assert explorer.view is view
     assert list(explorer.selection.columns) == list(view.frame.columns)
@@ -40,7 +40,7 @@ def test_the_selection_is_a_part_of_the_shown_view_s_frame(view):
     assert explorer.line == "%tfprof op"
 
 
-def test_per_step_the_selection_has_averages():
+def test_the_selection_has_averages_if_the_view_is_per_step():
     steps = profile(
         node("a/slow", "Slow", micros=6, step=0),
         node("a/often", "Often", micros=4, step=0),
@@ -74,7 +74,7 @@ def test_the_kernel_answers_with_the_amounts_of_a_stretch_of_time(monkeypatch):
     explorer.close()
 
 
-def test_a_view_has_one_explorer_until_that_is_closed(view):
+def test_a_view_has_one_explorer_until_it_is_closed(view):
     first = view.explore()
 
     assert view.explore() is first

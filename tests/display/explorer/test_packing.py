@@ -56,7 +56,7 @@ def test_texts_survive_packing(names):
     assert [strings[code] for code in codes] == [*names, "more", names[0]]
 
 
-def test_a_copy_of_a_store_grows_on_its_own_until_it_is_adopted():
+def test_a_copy_of_a_store_grows_alone_until_the_store_adopts_it():
     store = BufferStore()
     store.texts(["a"])
     before = store.page_size()
@@ -90,7 +90,7 @@ def test_a_packed_view_has_the_numbers_of_its_frame(name):
             assert texts == [text or "" for text in view.frame[column["key"]]]
 
 
-def test_the_whole_of_a_metric_includes_hidden_rows():
+def test_the_total_of_a_metric_includes_hidden_rows():
     packed = pack_view(SMALL.op(hide_name_regexes="MatMul", select="micros"), BufferStore())
 
     assert packed["columns"][0]["whole"] == pytest.approx(2_001_244.75)

@@ -152,7 +152,7 @@ def test_a_joined_script_parses(node_folder, first):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_types_in_the_modules_are_right():
+def test_the_modules_pass_the_type_checker():
     """Needs TypeScript on the PATH; the package itself does not."""
     compiler = shutil.which("tsc")
     if compiler is None:

@@ -55,7 +55,7 @@ def test_gaps_break_the_line_of_the_figure():
     assert result_by_hand().plot(ax=ax) is ax
 
 
-def test_the_drawing_has_bands_of_steps_and_ops():
+def test_the_drawing_has_bands_for_steps_and_ops():
     html = marked_by_hand()._repr_html_()
 
     assert "<title>step 0: &lt;f&gt; at 20 ms for 170 ms</title>" in html
@@ -65,7 +65,7 @@ def test_the_drawing_has_bands_of_steps_and_ops():
 
 
 @pytest.mark.usefixtures("figures_closed")
-def test_the_figure_has_bands_of_steps_and_ops():
+def test_the_figure_has_bands_for_steps_and_ops():
     ax = marked_by_hand().plot()
 
     bands = {band.get_gid(): band for band in ax.collections if band.get_gid()}

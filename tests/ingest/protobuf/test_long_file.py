@@ -54,7 +54,7 @@ def many(count, **more):
     return [event(f"op{i % 11}", i * 1000, i % 13, each, **more) for i, each in enumerate(stats)]
 
 
-def test_a_trace_is_read_alike_from_a_file_and_from_memory(small_parts, tmp_path):
+def test_a_trace_reads_the_same_from_a_file_and_from_memory(small_parts, tmp_path):
     for whole in damaged_traces.wholes():
         for wanted in (None, WANTED):
             in_memory = read(Buffer(whole.data, "host.xplane.pb"), wanted)
@@ -62,7 +62,7 @@ def test_a_trace_is_read_alike_from_a_file_and_from_memory(small_parts, tmp_path
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_damage_is_reported_alike_from_a_file_and_from_memory(small_parts, tmp_path, seed):
+def test_damage_is_reported_the_same_from_a_file_and_from_memory(small_parts, tmp_path, seed):
     chance = Random(seed)
     wholes = damaged_traces.wholes()[:2]
     outcomes = set()

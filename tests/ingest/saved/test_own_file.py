@@ -433,7 +433,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
-def test_a_false_manifest_is_refused(file, tmp_path, change, reason):
+def test_an_invalid_manifest_is_refused_with_the_reason(file, tmp_path, change, reason):
     def change_manifest(manifest):
         result = change(manifest)
         return result if isinstance(result, list) else None
@@ -616,7 +616,7 @@ def test_all_views_work_if_one_node_has_every_run(tmp_path, make):
     np.testing.assert_equal(of_layers, params.sum(min_count=1))
 
 
-def test_a_member_with_another_header_or_invalid_truth_values_is_refused(file, tmp_path):
+def test_a_member_with_another_header_or_invalid_booleans_is_refused(file, tmp_path):
     with zipfile.ZipFile(file) as archive:
         content = archive.read("events/is_run.npy")
     other_header = {"events/is_run.npy": content.replace(b"|b1", b"|O1")}

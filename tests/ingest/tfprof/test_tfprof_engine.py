@@ -194,7 +194,7 @@ def test_random_cases_of_advice_are_answered(engine):
     assert set(reports) == set(CHECKERS) - {"JobChecker"}
 
 
-def test_a_seed_gives_the_same_case_again(drawn):
+def test_the_same_seed_gives_the_same_case(drawn):
     assert cases.case(7) == drawn[7]
     assert cases.case(8) != drawn[7]
 
@@ -215,7 +215,7 @@ def changed(case):
     return [name for name, value in case.options.items() if value != DEFAULTS[name]]
 
 
-def test_the_regex_lists_are_empty_single_double_and_with_everything(drawn):
+def test_some_regex_lists_are_empty_some_have_several_and_some_match_everything(drawn):
     for option in cases.REGEXES:
         lists = [case.options[option] for case in drawn if option in case.options]
 
