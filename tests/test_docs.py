@@ -1,6 +1,5 @@
 """The documentation: generated pages are current, links lead somewhere, code on pages runs."""
 
-import importlib
 import json
 import re
 import runpy
@@ -11,6 +10,7 @@ import sys
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from support.paths import TOP
+from support.pictures import IN_DOCS
 
 import nbprof
 from nbprof.flag_values import PRESETS
@@ -81,7 +81,9 @@ def test_the_examples_are_what_the_program_prints():
         text=True,
     )
 
-    for line, (names, text) in json.loads(printed.stdout.splitlines()[-1]).items():
+    found = json.loads(printed.stdout.splitlines()[-1])
+    assert set(found) == set(shown)
+    for line, (names, text) in found.items():
         there, again = nbprof.parse_text(shown[line]).frame, nbprof.parse_text(text).frame
         assert shown[line].splitlines()[0] == text.splitlines()[0]
         assert list(there.columns) == list(again.columns)
@@ -146,7 +148,7 @@ def test_the_page_for_v1_users_has_every_method_of_the_builder():
 def test_sentences_quoted_on_the_page_about_empty_columns_are_in_the_code():
     text = (DOCS / "why-is-this-empty.md").read_text(encoding="utf-8")
     code = "".join(file.read_text(encoding="utf-8") for file in (TOP / "nbprof").rglob("*.py"))
-    code = re.sub(r'"\s*\n\s*f?"', "", code)  # texts that go over several lines
+    code = re.sub(r'"\s*\n\s*f?"', "", code)  # join strings split over several lines
 
     first_table = re.search(r"## The whole report.*?\n\n(.*?)\n\n", text, re.S)[1]
     quoted = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\|([^|]+)\|", first_table, re.M)))
@@ -162,9 +164,7 @@ def test_pictures_drawn_for_a_page_exist_and_are_small(page):
         assert 0 < file.stat().st_size < 60_000
 
 
-def test_every_picture_on_a_page_is_made_by_a_script(monkeypatch):
-    monkeypatch.syspath_prepend(TOP / "tests" / "notebook")
-    taken = importlib.import_module("support.pictures").IN_DOCS
+def test_every_picture_on_a_page_is_made_by_a_script():
     pages = [TOP / "README.md", *DOCS.rglob("*.md")]
     shown = {
         (page.parent / file).resolve()
@@ -177,6 +177,6 @@ def test_every_picture_on_a_page_is_made_by_a_script(monkeypatch):
         for _, file in runpy.run_path(str(MAKE_EXAMPLES))["pictures"](page)
     }
 
-    assert shown == drawn | {DOCS / "images" / name for name in taken}
+    assert shown == drawn | {DOCS / "images" / name for name in IN_DOCS}
     assert shown == set((DOCS / "images").iterdir())
     assert all(file.stat().st_size < 150_000 for file in shown)

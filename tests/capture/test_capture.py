@@ -455,8 +455,8 @@ def test_the_summary_adds_up_to_the_wall_time_and_has_every_category():
         return x
 
     x = tf.random.uniform([1000, 1000])
-    data = tf.data.Dataset.range(3).map(
-        lambda v: tf.numpy_function(slow, [v], tf.int64, stateful=False)
+    data = tf.data.Dataset.range(3).map(  # on another thread, for which the cell waits
+        lambda v: tf.numpy_function(slow, [v], tf.int64, stateful=False), num_parallel_calls=1
     )
 
     def body():

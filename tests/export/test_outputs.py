@@ -134,6 +134,7 @@ def test_no_two_ops_of_a_lane_overlap(tmp_path):
             lane = event["pid"], event["tid"]
             assert lanes.get(lane, 0) <= event["ts"]
             lanes[lane] = event["ts"] + event["dur"]
+    assert len(lanes) > 1
 
 
 def test_an_average_graph_is_drawn_step_by_step(tmp_path):
@@ -295,22 +296,24 @@ def test_an_impossible_output_is_refused_in_a_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
-HALF = "\udfff"
-"""Half a character: Python texts may contain it, UTF-8 files may not."""
+SURROGATE = "\udfff"
+"""A lone surrogate, which a Python string may contain but UTF-8 may not."""
 
 
 @pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
 def test_a_lone_surrogate_breaks_neither_view_nor_file(tmp_path, view):
-    op = node(f"a{HALF}/b", f"Op{HALF}", 3, size=8, stack=(CELL,), shapes=(f"2{HALF}",))
-    made = profile(op, notes=(HALF,))
-    halves = pd.Series([f"g{HALF}"], dtype=object)  # Arrow's strings cannot hold it
+    op = node(
+        f"a{SURROGATE}/b", f"Op{SURROGATE}", 3, size=8, stack=(CELL,), shapes=(f"2{SURROGATE}",)
+    )
+    made = profile(op, notes=(SURROGATE,))
+    halves = pd.Series([f"g{SURROGATE}"], dtype=object)  # Arrow's strings cannot hold it
     made = replace(made, frames=made.frames.assign(file=halves, function=halves))
     out = tmp_path / "out.txt"
 
     shown = made.view(view, select="micros,op_types,input_shapes", output=f"file:outfile={out}")
     shown.write_output()
 
-    assert HALF in shown.text
+    assert SURROGATE in shown.text
     assert "\N{REPLACEMENT CHARACTER}" in out.read_text(encoding="utf-8")
     for name in ("x.trace.json", "x.pb.gz", "x.tfprof"):
         made.export(tmp_path / name)

@@ -23,8 +23,8 @@ EVERYTHING = (
     "bytes,peak_bytes,residual_bytes,output_bytes,micros,params,float_ops,"
     "device,op_types,occurrence,input_shapes"
 )
-HALF = "\ud800"
-"""Half a character, which no text file can hold."""
+SURROGATE = "\ud800"
+"""A lone surrogate, which no UTF-8 file can hold."""
 
 
 def odd_profile():
@@ -32,9 +32,9 @@ def odd_profile():
     made = by_hand.profile(
         node("a/MatMul", "MatMul", 10, runs=3, size=64, shapes=("2x3", "3x4"), layer="model/a"),
         node("b/Ünï 😀\0", "Relu", 7.5, accelerator_micros=2, layer='model/"b"'),
-        node(f"c/half{HALF}\n", "Half", 0.1, stack=(("In [3]", 4, "<module>"),)),
+        node(f"c/half{SURROGATE}\n", "Half", 0.1, stack=(("In [3]", 4, "<module>"),)),
         variables=[variable("a/kernel", "3x4", layer="model/a")],
-        notes=(f"memory was not recorded {HALF}", "µs, not ms"),
+        notes=(f"memory was not recorded {SURROGATE}", "µs, not ms"),
     )
     made.events["peak_bytes"] = np.nan
     return made
@@ -49,7 +49,7 @@ def empty_views():
 
 
 def whole(text):
-    return text.replace(HALF, "\ufffd") if isinstance(text, str) else text
+    return text.replace(SURROGATE, "\ufffd") if isinstance(text, str) else text
 
 
 def plain(value):

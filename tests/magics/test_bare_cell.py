@@ -316,10 +316,10 @@ def test_nbprof_gives_way_to_a_session_run_with_full_trace(run):
         "full = tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)\n"
         "with tf.Graph().as_default(), tf.compat.v1.Session() as session:\n"
         "    fetched = session.run(tf.constant(2.0) * 3, options=full, run_metadata=metadata)\n"
-        "fetched, len(metadata.step_stats.dev_stats) > 0"
+        "float(fetched), len(metadata.step_stats.dev_stats) > 0"
     )
 
-    assert outcome.value.endswith("6.0), True)") or outcome.value == "(6.0, True)"
+    assert outcome.value == "(6.0, True)"
     assert "gave way to it" in outcome.report
 
 
@@ -412,7 +412,7 @@ def test_the_report_goes_to_a_name_a_file_or_nowhere(run, tmp_path):
 
     assert not outcome.reports
     assert run("kept.text").value == repr(file.read_text())
-    assert run("kept.frame['name'][1]").value == "'Fill'" or "Fill" in file.read_text()
+    assert "Fill" in file.read_text()
 
 
 def test_ops_are_found_at_their_lines_in_this_and_earlier_cells(run):
