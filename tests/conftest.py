@@ -7,12 +7,12 @@ import pytest
 from hypothesis import settings
 from support.golden import Golden
 
-# No example may fail because the machine is busy.
+# No Hypothesis example may fail because the machine is busy.
 settings.register_profile("nbprof", deadline=None)
 settings.load_profile("nbprof")
 
-# On some processors TensorFlow runs oneDNN's kernels by default. All tests but test_onednn.py are
-# to see the same kernels everywhere; set TF_ENABLE_ONEDNN_OPTS=1 to run them with oneDNN.
+# On some processors TensorFlow runs oneDNN's kernels by default. All tests but test_onednn.py
+# should see the same kernels everywhere; set TF_ENABLE_ONEDNN_OPTS=1 to run them with oneDNN.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -75,7 +75,7 @@ def shell(cell, monkeypatch):
 
 
 def explorer_of(shown):
-    """Describe what the explorer of a view is given."""
+    """Return the description that the explorer of a view receives."""
     return whole_payload(report_of(shown)).described
 
 

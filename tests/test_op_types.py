@@ -1,4 +1,4 @@
-"""The names of oneDNN's kernels reveal the ops they replaced."""
+"""The name of a oneDNN kernel tells which op it replaced."""
 
 import pytest
 

@@ -14,7 +14,7 @@ from nbprof.progress import progress
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Replace the clock by one that the test advances."""
+    """Replace the clock with one that the test advances."""
     now = [0.0]
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now

@@ -1,4 +1,4 @@
-"""A room imports the value it receives, the value it makes and the shelves, nothing else."""
+"""A room imports only the value it receives, the value it returns, and the shelves."""
 
 import ast
 import subprocess
@@ -11,7 +11,7 @@ SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
     *("op_types", "view_kinds", "flags", "flag_values"),
 }
-"""Everybody may read them; they read each other only."""
+"""Modules that every room may import; they import only each other."""
 
 MAY_IMPORT = {
     **{shelf: set() for shelf in SHELVES - {"protos"}},
@@ -32,7 +32,7 @@ MAY_IMPORT = {
         *("memory.result", "memory.line_result", "memory.namespace"),
     },
     "export": {"export", "views.view", "_profile"},
-    # profile.view() and profile.export() are doors to the next rooms, opened late
+    # profile.view() and profile.export() import the rooms after it when they are called.
     "_profile": {"lazy_tables", "views", "views.view", "export", "memory.result"},
     "lazy_tables": set(),
     "run": {
@@ -48,7 +48,7 @@ MAY_IMPORT = {
     },
     "__init__": {"run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"},
 }
-LATE_DOORS = {
+LATE_IMPORTS = {
     *(("views", "display"), ("views", "display.text")),
     *(("views", f"display.explorer.{file}") for file in ("page", "explorer_widget")),
     ("_profile", "display.explorer.page"),
@@ -65,11 +65,11 @@ LATE_DOORS = {
         )
     ),
 }
-"""A View shows and exports itself, a Profile saves and plots itself, results about memory show
-themselves: inside methods, never at import."""
+"""Imports allowed inside methods only: views and memory results show themselves, profiles save and
+plot themselves."""
 
-NAMED_ONLY = {("views", "matplotlib.axes"), ("_profile", "matplotlib.axes")}
-"""What a signature names and nothing imports while the program runs."""
+FOR_TYPE_CHECKERS = {("views", "matplotlib.axes"), ("_profile", "matplotlib.axes")}
+"""Imports allowed for type checkers only."""
 
 OUTSIDERS = {
     "tensorflow": {"capture"},
@@ -89,7 +89,7 @@ OUTSIDERS = {
 
 
 def room_of(file):
-    """Return the room a file is in; the sub-rooms of `ingest` are rooms of their own."""
+    """Return the room of a file; each sub-room of `ingest` counts as a room."""
     parts = file.relative_to(PACKAGE).parts
     depth = 2 if parts[0] == "ingest" and len(parts) > 2 else 1
     return "/".join(parts[:depth]).removesuffix(".py")
@@ -130,11 +130,11 @@ def test_a_room_imports_only_what_it_may(file):
     for module, at_import, named in imports(ast.parse(file.read_text(encoding="utf-8"))):
         top, _, inner = module.partition(".")
         if top != "nbprof":
-            if named and (room, module) in NAMED_ONLY:
+            if named and (room, module) in FOR_TYPE_CHECKERS:
                 continue
             assert room in OUTSIDERS.get(top, {room}), f"{file.name} imports {module}"
             continue
-        if not at_import and (room, inner) in LATE_DOORS:
+        if not at_import and (room, inner) in LATE_IMPORTS:
             continue
         allowed = SHELVES | MAY_IMPORT[room]
         assert not inner or any(

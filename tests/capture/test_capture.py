@@ -282,7 +282,7 @@ def test_without_the_allocator_switch_memory_is_not_recorded(monkeypatch):
 
 
 def wait_for_the_end_of_the_trace():
-    """Wait until the thread that watches the limit has ended the trace."""
+    """Wait until the thread that enforces the limit has ended the trace."""
     for thread in threading.enumerate():
         if thread.name == "nbprof budget":
             thread.join(60)

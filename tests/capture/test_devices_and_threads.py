@@ -98,7 +98,7 @@ def in_threads(*works):
 
 @pytest.fixture(scope="module")
 def threaded():
-    """Profile four threads beside the cell's own, each with functions and eager ops."""
+    """Profile four threads besides the cell's own, each with functions and eager ops."""
     first = tf.function(lambda x: tf.tanh(tf.matmul(x, x)))
     second = tf.function(lambda x: tf.sigmoid(tf.matmul(x, x)))
     x = tf.ones([64, 64])
@@ -202,7 +202,7 @@ def test_ops_keep_their_lines_and_shapes_while_other_threads_run_ops(threaded):
 
         assert runs_from(profile, "MatMul") == {"tf.matmul(x, x)": 1}
         assert shapes_of(profile)["MatMul"] == {("3x3", "3x3"): 1}
-    # Without `Held`, a mix-up would show only now and then.
+    # Without `Held`, a mix-up would show only occasionally.
     assert runs_from(threaded, "Erf") == {"tf.math.erf(x)": 50}
     assert runs_from(threaded, "Lgamma") == {"tf.math.lgamma(x)": 50}
     assert runs_from(threaded, "Cos") == {"tf.math.cos(x)": 10}

@@ -104,7 +104,7 @@ class Block(layers.Layer):
 
 
 def test_layers_are_found_even_if_scopes_are_not_named_after_them():
-    keep = [layers.Dense(3), layers.ReLU()]  # so that automatic names are numbered
+    keep = [layers.Dense(3), layers.ReLU()]  # so that later names are numbered
     inner = tf.keras.Sequential([layers.Dense(6), layers.ReLU(), layers.Dense(3), layers.ReLU()])
     outer = tf.keras.Input((7,))
     hidden = layers.ReLU()(layers.Dense(8)(outer))
@@ -124,7 +124,7 @@ def test_layers_are_found_even_if_scopes_are_not_named_after_them():
     counted = rows(profile.layer(select="occurrence"), "total_run_count")
     direct = {name.split("/")[1] for name in counted if name.startswith(f"{model.name}/")}
     assert direct <= own
-    # The Dense without activation and the ReLU after it are one kernel, which counts for the Dense.
+    # One kernel runs the Dense without activation and the ReLU after it, and counts for the Dense.
     assert counted[f"{model.name}/{inner.name}/{inner.layers[1].name}"][0] == 4
     assert len(keep) == 2
 
@@ -356,7 +356,7 @@ def test_the_graph_view_passes_through_fused_nodes(mlp):
     inputs = profile.inputs[profile.inputs["node"].isin(fused.index)]
     makers = set(profile.nodes["op_type"].reindex(inputs["source"]))
     assert "ReadVariableOp" in makers
-    assert "_FusedMatMul" in makers  # the second layer's product is made of the first's
+    assert "_FusedMatMul" in makers  # the second layer's product takes the first's output
 
 
 def test_the_second_trace_of_a_first_fit_is_listed_without_a_note():
@@ -383,7 +383,7 @@ def test_an_eager_product_has_its_count_shapes_memory_flops_and_line():
 
 @pytest.fixture
 def searches(monkeypatch):
-    """Count the searches through all objects of the process."""
+    """Count how often all objects of the process are searched."""
     done = []
 
     def get_objects():

@@ -107,7 +107,7 @@ def test_a_model_in_loops_and_branches_is_counted_as_often_as_it_ran():
         x = tf.while_loop(
             lambda i, _: i < times, lambda i, x: (i + 1, counted("while", x)), [0, x]
         )[1]
-        while tf.reduce_sum(x) > 1e-3:  # as often as the data has it
+        while tf.reduce_sum(x) > 1e-3:  # the number of turns depends on the data
             x = counted("autograph", x)
         return tf.cond(
             times > 3, lambda: counted("taken", x), lambda: tf.cos(counted("not taken", x))
@@ -148,7 +148,7 @@ def test_the_cost_of_reading_a_loop_is_linear_in_its_length():
     looped(long), looped(long)
 
     def cost(turns):
-        """Count the calls that reading the trace makes, and the most bytes it holds."""
+        """Return the number of calls that reading the trace makes, and its peak memory in bytes."""
         capture = recorded(lambda: looped(turns))
         calls = []
         tracemalloc.start()
@@ -190,9 +190,10 @@ def recorded(body):
 
 
 def still_leaving(trace, function):
-    """Remove what is missing from a trace that stops before the last call's executor has ended.
+    """Cut a trace as if it had stopped before the executor of the last call ended.
 
-    Python has the result by then, but an event is written only when it ends.
+    Python may have the result by then, but an event is written only when it ends. Return None if
+    the trace did stop before.
     """
     space = xplane_pb2.XSpace.FromString(trace)
     (host,) = (plane for plane in space.planes if plane.name == "/host:CPU")
@@ -220,7 +221,7 @@ def test_a_call_whose_executor_outlives_the_cell_keeps_its_function_and_lines():
         return tf.matmul(large, large), tf.matmul(small, small)
 
     products()
-    for _ in range(50):  # until the executor happens to end before the trace
+    for _ in range(50):  # until the executor ends before the trace does
         capture = recorded(lambda: [products() for _ in range(3)])
         cut = still_leaving(capture.trace, "products")
         if cut is not None:

@@ -13,7 +13,7 @@ tf = pytest.importorskip("tensorflow")
 
 
 class RaiseAfterFive(tf.keras.callbacks.Callback):
-    """Fails after the fifth batch."""
+    """Raise ValueError after the fifth batch."""
 
     def on_train_batch_end(self, batch, logs=None):
         if batch == 4:
@@ -177,7 +177,7 @@ print(json.dumps({"settled": settled, "last": last, "with eight profiles kept": 
 """
 
 FLAT = 6 * 2**20
-"""Bytes that twenty cells may add: under one per cent of what the process has."""
+"""Bytes that twenty cells may add, less than one per cent of what the process uses."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -188,5 +188,5 @@ def test_thirty_profiled_cells_leak_no_file_thread_or_memory():
     for what in ("files", "descriptors", "threads"):
         assert last[what] == settled[what], what
     assert last["bytes"] - settled["bytes"] < FLAT
-    # The limit would catch a leak: eight larger profiles kept on purpose take more.
+    # Keeping eight larger profiles on purpose exceeds the limit, so it would catch a leak.
     assert seen["with eight profiles kept"]["bytes"] - last["bytes"] > FLAT

@@ -1,4 +1,4 @@
-"""With oneDNN's kernels, which TensorFlow uses on many processors, reports are as without them.
+"""oneDNN's kernels, which TensorFlow uses on many processors, do not change what reports say.
 
 The same program runs in two processes, once with oneDNN and once without.
 """

@@ -94,7 +94,7 @@ RATE, STEPS, BATCH = 0.1, 6, 32
 SHAPES = [(64, 128), (128,), (128, 10), (10,)]
 
 BY_CONSTRUCTION = {"_Arg", "_Retval", "Identity"}
-"""Op types that may differ between the two, because they pass values in and out: v1 feeds
+"""Op types that may differ between the two, as they pass values in and out: v1 feeds
 placeholders and reads variables through handles, while a function's variables are arguments and its
 results pass through an Identity."""
 
@@ -110,7 +110,7 @@ def updates(weights, gradients):
 
 
 class InV1:
-    """The network in its own graph; `step()` trains it once. With `rows` None the batch is open."""
+    """The network in its own graph; `step()` trains it once. `rows` None: any batch size."""
 
     def __init__(self, rows=BATCH):
         with tf.Graph().as_default() as graph:
@@ -220,7 +220,7 @@ def test_v1_and_tf2_have_the_same_output_bytes(both):
 
 
 def nodes_in_run_metadata(network):
-    """Let TensorFlow record one step; return op type, inputs and memory of its nodes, by name."""
+    """Record one step in RunMetadata; return op type, inputs and memory of each node by name."""
     metadata = v1.RunMetadata()
     software = v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE)
     network.step(options=software, run_metadata=metadata)
@@ -264,7 +264,7 @@ def test_session_nodes_and_counts_equal_those_in_run_metadata(rows):
         if times[0]["op_type"] not in NEVER_SEEN_RUNNING
     }
     assert node_runs(profile) == ran
-    nodes = profile.nodes[profile.nodes["params"] == 0]  # variables are handles, and do not run
+    nodes = profile.nodes[profile.nodes["params"] == 0]  # variables are handles and do not run
     assert dict(zip(nodes["name"], nodes["op_type"], strict=True)) == {
         name: listed[name][0]["op_type"] for name in ran
     }

@@ -17,7 +17,7 @@ layers = tf.keras.layers
 
 @pytest.fixture
 def read(monkeypatch):
-    """Record the names of functions that are read because they were not remembered."""
+    """Record the names of functions that are read because the cache does not have them."""
     done = []
     for module, name in ((function_defs, "_read_function"), (python_stacks, "_read_stacks")):
         reader = getattr(module, name)
@@ -28,7 +28,7 @@ def read(monkeypatch):
 
 
 def dense(units):
-    """Make a model, trained once, and its training step."""
+    """Return a model that was trained once, and its training step."""
     model = tf.keras.Sequential([tf.keras.Input((4,)), layers.Dense(units), layers.Dense(1)])
     model.compile("sgd", "mse")
     x, y = np.ones((64, 4), "f4"), np.ones((64, 1), "f4")

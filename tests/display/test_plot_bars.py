@@ -1,4 +1,4 @@
-"""Bars: the rows of a view with the highest numbers, as long as the frame says."""
+"""Bars: the rows with the highest numbers, each bar as long as its number in the frame."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The timeline: lanes as full as their threads were busy, with steps marked."""
+"""The timeline: lanes filled in proportion to how busy their threads were, with steps marked."""
 
 from dataclasses import replace
 
@@ -70,7 +70,7 @@ def test_the_area_of_a_type_is_about_its_time_in_the_op_view():
     drawn = {name: area(found) / 0.8 for name, found in lanes(ax).items() if name in micros}
     assert len(drawn) == 6
     assert all(drawn[name] <= micros[name] * (1 + 1e-6) for name in drawn)
-    # Outer ops of this trace over-fill two columns.
+    # In two columns the outer ops of this trace would take more than the whole lane.
     assert drawn == pytest.approx({name: micros[name] for name in drawn}, rel=0.02)
 
 
@@ -207,7 +207,7 @@ def test_overlapping_runs_never_fill_more_than_their_lane():
 )
 def test_filled_areas_add_up_where_runs_do_not_overlap(described, columns):
     lane, colour, start, lasts = map(np.array, zip(*described, strict=True))
-    share = np.full(len(lane), 1 / len(lane))  # so that no column is more than full
+    share = np.full(len(lane), 1 / len(lane))  # so that no column overflows
     runs = lane_load.Runs(lane, colour, start, start + lasts, share)
 
     filled = lane_load.fill(runs, 3, 2, Range(0.0, 100.0, columns))

@@ -132,7 +132,7 @@ def test_the_headline_and_the_notes_are_in_the_file(exported):
 
 def test_each_device_is_a_process_and_the_cells_thread_comes_first(exported):
     made = profile(node("a"), node("b"), node("c"))
-    # The profile lists its threads in another order than the trace shows them.
+    # The profile lists its threads in a different order from the trace.
     threads = THREADS.loc[[2, 1, 0]].reset_index(drop=True)
 
     trace = exported(timed(made, (0, 5, 1), (1, 1, 1), (2, 2, 1), threads=threads))

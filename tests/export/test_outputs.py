@@ -16,7 +16,7 @@ STACK = (CELL, KERAS, MODEL)
 
 
 def run_twice():
-    """Return a profile of a layer whose ops come from a line of the cell and the one below."""
+    """Return a profile of two steps with ops of one cell, one of them called through a model."""
     return profile(
         node("a/mm", "MatMul", micros=10.5, size=100, stack=STACK),
         node("a/relu", "Relu", micros=2, accelerator_micros=1.25, stack=(CELL,)),
@@ -27,7 +27,7 @@ def run_twice():
 
 
 def write(tmp_path, view, kind, **options):
-    """Write one output; return the bytes of each file by the end of its name."""
+    """Write one output; return the bytes of each file by the suffix of its name."""
     shown = run_twice().view(view, output=f"{kind}:outfile={tmp_path / 'out'}", **options)
     assert list(tmp_path.iterdir()) == []
     assert f"view.write_output() writes {tmp_path / 'out'}" in shown.notes[-1]
@@ -182,7 +182,7 @@ def packed(content):
 
 
 def read_pprof(content):
-    """Read a pprof file by profile.proto, check its references, and return readable samples."""
+    """Parse a pprof file, check its references, and return readable samples."""
     message = fields(gzip.decompress(content))
     texts = [text.decode() for text in message[6]]
     assert texts[0] == ""

@@ -55,7 +55,7 @@ def is_negative(case):
 
 
 def savable(engine):
-    """Yield cases the engine can save and that have a node, by which files are recognized."""
+    """Yield cases that the engine can save and that have a node, which identifies the file."""
     for seed in SEEDS:
         case = cases.case(seed)
         answer = engine.save(case)

@@ -273,7 +273,7 @@ def test_a_named_pipe_is_written_to_and_not_replaced(tmp_path):
 
 def test_a_full_device_is_refused_and_stays_a_device(tmp_path):
     device = tmp_path / "full"
-    try:  # not /dev/full, which a bug would replace
+    try:  # its own device: a bug would replace /dev/full
         os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
         device.open("wb").close()
     except (OSError, AttributeError):

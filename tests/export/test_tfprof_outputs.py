@@ -31,7 +31,7 @@ def profile_of(case):
 
 
 def ours(case, output, folder):
-    """Write the files of a case; return them by the end of their names."""
+    """Write the files of a case; return them by the suffix of their names."""
     kind = "file" if output == "text" else output
     options = {**DEFAULTS, **case.options, "output": f"{kind}:outfile={folder / 'out'}"}
     try:
@@ -46,7 +46,7 @@ def ours(case, output, folder):
 
 
 def in_scope(case):
-    """Return whether tfprof and nbprof read the options alike and refuse nothing."""
+    """Return whether tfprof and nbprof understand the options alike and neither refuses them."""
     options = case.options
     step = options.get("step", -1)
     regexes = [regex for name in cases.REGEXES for regex in options.get(name, ())]

@@ -60,7 +60,7 @@ def test_without_a_cluster_dask_works_in_this_process(folder, scheduler):
     with dask.config.set(scheduler=scheduler):
         profile = nbprof.load(str(folder / "worker-1*.xplane.pb"), engine="dask")
 
-    if scheduler is None:  # an interrupt would not stop threads
+    if scheduler is None:  # an interrupt does not stop threads
         assert set(threading.enumerate()) <= before
     assert_same_views(nbprof.load(str(folder / "worker-1*.xplane.pb")), profile)
 

@@ -20,7 +20,7 @@ def place(request, tmp_path_factory):
 
 @pytest.fixture
 def run(place):
-    """Run cells; afterwards nothing may be left switched on or lying around."""
+    """Run cells; check afterwards that nothing is left switched on or left behind."""
     yield place.run
     assert place.run(LEFT_BEHIND).value.replace("\n", "") == NOTHING
 

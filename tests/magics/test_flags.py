@@ -19,7 +19,7 @@ ALL = (TFPROF, MEMIT, MPRUN, MEMOBJ)
 
 @pytest.fixture
 def dummy(monkeypatch):
-    """Add a flag to every magic, as one entry."""
+    """Add a flag to every magic by one entry in FLAGS."""
     flag = Flag(
         name="dummy",
         value="COUNT",

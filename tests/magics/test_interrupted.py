@@ -1,4 +1,4 @@
-"""Cells that end early, in a real shell and a real kernel, and lines of earlier cells.
+"""Cells that end early, and ops from lines of earlier cells, in a real shell and a real kernel.
 
 The optimizer counts how many batches were trained.
 """
@@ -57,7 +57,7 @@ def place(request, tmp_path_factory):
 
 @pytest.fixture
 def run(place, tmp_path):
-    """Run cells; afterwards nothing is left behind, and TensorFlow trains and profiles as usual."""
+    """Run cells; check afterwards that nothing is left and that TensorFlow trains and profiles."""
     yield place.run
     assert place.run(LEFT_BEHIND).value.replace("\n", "") == NOTHING
     after = place.run(

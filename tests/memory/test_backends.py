@@ -1,4 +1,4 @@
-"""What `%memit -v` finds after a run, without disturbing the process."""
+"""`%memit -v` sizes all objects after a run without disturbing the process."""
 
 from support.memory_cases import run_script
 

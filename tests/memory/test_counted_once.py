@@ -1,4 +1,4 @@
-"""Memory and objects that several share count once."""
+"""Shared memory and shared objects count once."""
 
 import numpy as np
 from hypothesis import given

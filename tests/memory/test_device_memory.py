@@ -1,4 +1,4 @@
-"""Peaks of accelerators, from counters that nobody resets."""
+"""Peak memory of accelerators, from counters that are never reset."""
 
 from nbprof.memory.device_memory import DeviceMemory, device_runs
 

@@ -12,8 +12,8 @@ UNKNOWN = Heap(math.nan, math.nan)
 def test_memory_that_grew_without_being_used_was_kept():
     before = Heap(used=100.0, free=10.0)
 
-    assert kept(before, Heap(100.0, 174.0), growth=164) == 164  # made and freed again
-    assert kept(before, Heap(-66.0, 176.0), growth=1) == 166  # made earlier, freed now
+    assert kept(before, Heap(100.0, 174.0), growth=164) == 164  # allocated and freed again
+    assert kept(before, Heap(-66.0, 176.0), growth=1) == 166  # allocated earlier, freed now
     assert kept(before, Heap(300.0, 10.0), growth=200) == 0  # in use
     assert kept(before, Heap(116.0, 10.0), growth=200) == 0  # in use, but not from this heap
     assert math.isnan(kept(UNKNOWN, UNKNOWN, 5))

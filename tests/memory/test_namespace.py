@@ -1,4 +1,4 @@
-"""What names hold, and what changed between two looks at them."""
+"""What a namespace holds, and what changed between two looks at it."""
 
 import numpy as np
 from support.memory_cases import OBJECTS_AFTER, OBJECTS_BEFORE

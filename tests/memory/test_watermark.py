@@ -1,4 +1,4 @@
-"""The watermark has one owner: nested peaks are right, and lower bounds say that they are."""
+"""The watermark has one owner: nested peaks are right, and lower bounds are reported as such."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from nbprof.memory.watermark import LinuxStatus, Reading, Watermark
 
 
 class FakeProcess:
-    """A process that holds what a test says, and remembers the most."""
+    """A process whose memory the test sets, and which remembers its peak."""
 
     def __init__(self, held=100, can_reset=True):
         self.shortcoming = None if can_reset else "it cannot be reset."

@@ -37,7 +37,7 @@ del many
 gc.collect()
 print("freed in Python:", left() is None)"""
 REPORT, TREE, CODE, WIDGET, ASKED = range(2, 7)
-"""The places of the cells."""
+"""Positions of the cells in the notebook."""
 
 CONTRAST = """() => {
   const parse = text => text.match(/[\\d.]+/g).map(Number);
@@ -91,7 +91,7 @@ def app(request, chrome, folder, address):
 
 @pytest.fixture
 def keep(request, app):
-    """Take pictures of cells; those of JupyterLab may be in the docs."""
+    """Take pictures of cells; the docs show some of JupyterLab's."""
 
     def keep(name, *places):
         docs = isinstance(app, Lab)

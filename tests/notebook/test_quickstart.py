@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A copy of the examples, whose results no other run of the demo overwrites."""
+    """Return a copy of the examples, so that no other run of the demo overwrites the results."""
     place = tmp_path_factory.mktemp("demo")
     shutil.copytree(TOP / "examples", place / "examples")
     return place

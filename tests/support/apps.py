@@ -7,7 +7,7 @@ import urllib.request
 
 SIZE = {"width": 1200, "height": 1000}
 PATIENCE = 30
-"""Seconds that a condition has to come true."""
+"""Seconds to wait for a condition before the test fails."""
 
 
 def until(page, condition):
@@ -37,7 +37,7 @@ class App:
         self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
 
     def run_all(self):
-        """Start to run all cells."""
+        """Start running all cells."""
         self.wait_for_kernel()
         self.command("notebook:run-all-cells")
 
@@ -50,7 +50,7 @@ class App:
         )
 
     def run(self, place):
-        """Run one cell and wait for its end."""
+        """Run one cell and wait until it has ended."""
         self.go_to(place)
         self.command("notebook:run-cell")
 
@@ -76,14 +76,14 @@ class App:
         self.command("notebook:clear-cell-output")
 
     def go_to(self, place):
-        """Make a cell the active one."""
+        """Make a cell active."""
         self.page.evaluate(
             "place => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = place }",
             place,
         )
 
     def command(self, name, **arguments):
-        """Run a command of the application and wait for its end."""
+        """Run a command of the application and wait until it has ended."""
         self.page.evaluate(
             "([name, arguments]) => window.jupyterapp.commands.execute(name, arguments)",
             [name, arguments],
@@ -125,7 +125,7 @@ class App:
 
 
 def _start_nothing(route):
-    """Leave requests for a kernel unanswered: a refusal would open a dialog."""
+    """Leave requests for a kernel unanswered, as a refusal would open a dialog."""
     if route.request.method != "POST":
         route.continue_()
 
@@ -188,7 +188,7 @@ class Explorer:
         self.root.locator(".nbx-status[role=status]", has_text=found).first.wait_for()
 
     def choose_time(self, first, last):
-        """Choose a stretch of time, given in shares of the timeline's width."""
+        """Select a stretch of time, given as fractions of the timeline's width."""
         canvas = self.root.get_by_role("application", name="timeline of")
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()

@@ -33,7 +33,7 @@ def node(
     backward=False,
     device="/device:CPU:0",
 ):
-    """Describe a node that ran `runs` times, the first time for all of `micros` and `size`."""
+    """Describe a node that ran `runs` times; the first run has all of `micros` and `size`."""
     return {
         "layer": layer,
         "backward": backward,

@@ -51,7 +51,7 @@ def model_runs(profile):
 
 
 def runs_from(profile, op_type):
-    """Count the runs of an op type by the innermost line of the user's Python."""
+    """Count the runs of an op type by the innermost line of the user's code."""
     events = profile.events[profile.events["is_run"]]
     events = events[profile.nodes["op_type"].to_numpy()[events["node"]] == op_type]
     users = profile.frames[~profile.frames["framework"]]

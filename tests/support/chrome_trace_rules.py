@@ -31,7 +31,7 @@ def refuse(constant):
 
 
 def parse(content):
-    """Read the trace strictly, numbers with decimals exactly."""
+    """Parse the trace strictly, keeping decimals exact."""
     return json.loads(content, parse_float=Decimal, parse_constant=refuse)
 
 
@@ -59,7 +59,7 @@ def slices(trace):
 
 
 def lane_names(trace):
-    """Return process and thread name of each lane."""
+    """Return the process and thread name of each lane."""
     named = [event for event in of_phase(trace, "M") if event["name"].endswith("_name")]
     processes = {e["pid"]: e["args"]["name"] for e in named if e["name"] == "process_name"}
     return {
@@ -142,7 +142,7 @@ def arrows(trace):
 
 
 def enclosing(drawn, event):
-    """Return the slice that a flow's end is bound to: the innermost one open then."""
+    """Return the slice that an end of a flow is bound to, the innermost one open at that time."""
     moment = ns(event["ts"])
     holding = [(start, -end, found) for start, end, found in drawn if start <= moment <= end]
     assert holding, f"{event} is in no slice"

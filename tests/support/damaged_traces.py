@@ -1,7 +1,7 @@
 """Damage good traces as an adversary or a full disk would, and read them.
 
 In `tests/`, `python -m support.damaged_traces 3 0 1000` reads the first thousand traces of round 3
-under a limit of memory and time; `python -m support.damaged_traces 3 17 18 --keep x.xplane.pb`
+with limits on memory and time; `python -m support.damaged_traces 3 17 18 --keep x.xplane.pb`
 also keeps that one.
 """
 
@@ -34,9 +34,9 @@ from support.xspace_bytes import (
 from nbprof.ingest.protobuf.varints import first_varint
 
 MEMORY = 1_500_000_000
-"""Limit of the address space in bytes, libraries included."""
+"""Limit on the address space in bytes, including libraries."""
 LONGEST = 30
-"""Seconds after which reading counts as hung, a thousand times what it takes."""
+"""Seconds after which a read counts as hung, a thousand times what it usually takes."""
 REAL = DATA / "traces" / "small.xplane.pb"
 """A recorded trace: an eager op, a function, a compiled function and an input pipeline."""
 
@@ -186,7 +186,7 @@ def overwrite(whole, chance):
 
 
 def splice(whole, chance):
-    """Replace or extend some bytes by a piece of another trace."""
+    """Insert a piece of another trace, or replace some bytes with it."""
     begin, end = sorted(chance.randrange(len(whole.other) + 1) for _ in range(2))
     piece = whole.other[begin : min(end, begin + 3000)]
     place = chance.randrange(len(whole.data) + 1)
@@ -287,7 +287,7 @@ ON_TREES = (
 
 
 class Whole:
-    """A good trace, as bytes and as a tree, beside another."""
+    """A good trace, as bytes and as a tree, and another one to take pieces from."""
 
     def __init__(self, data, other):
         self.data, self.other, self.tree = data, other, tree(data)
@@ -300,7 +300,7 @@ def wholes():
 
 
 def damaged(whole, chance):
-    """Damage a trace's bytes, or its tree, or first its tree and then its bytes."""
+    """Damage the bytes of a trace, its tree, or first its tree and then its bytes."""
     data = whole.data
     if chance.random() < 0.35:
         fields = copied(whole.tree)
@@ -329,7 +329,7 @@ def read(path):
 
 
 def read_in_parts(chosen):
-    """Make traces of any size be read part by part, like long ones, or at once."""
+    """Make nbprof read traces of any size part by part, like long ones, or at once."""
     from nbprof.files import file_kinds
     from nbprof.ingest.xspace import xspace
 
@@ -345,12 +345,12 @@ def main(options):
             path.write_bytes(whole.data)
             assert read(path)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        # An alarm ends the process; faulthandler's own timer is a thread, which takes memory.
+        # An alarm ends the process; the timer of faulthandler is a thread, which takes memory.
         faulthandler.register(signal.SIGALRM, chain=True)
         shown, longest = 0, 0.0
         for place in range(options.first, options.last):
             chance = Random(f"{options.round} {place}")
-            # Only every fourth is made from the recorded trace, as that is the longest.
+            # Only one in four comes from the recorded trace, as that is the longest.
             data = damaged(good[(0, 1, 0, 2)[place % 4]], chance)
             path.write_bytes(data)
             read_in_parts(place % 2 == 1)

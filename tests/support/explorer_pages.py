@@ -67,7 +67,7 @@ def unpack(packed, buffers):
 
 
 def varints(data, divisor):
-    """Read groups of 7 bits, the lowest first; 0 is unknown, n + 1 is n."""
+    """Read varints, in groups of 7 bits, lowest first; 0 stands for unknown, n + 1 for n."""
     values, value, bits = [], 0, 0
     for byte in data:
         value |= (byte & 127) << bits

@@ -13,7 +13,7 @@ SMALL = profile(
 
 
 def every_micro(made):
-    """Let one event begin each µs."""
+    """Return the profile with one event beginning every µs."""
     return replace(
         made, events=made.events.assign(start_ns=range(0, 1000 * len(made.events), 1000))
     )

@@ -1,4 +1,4 @@
-"""Two front ends that run cells: an IPython shell in this process, and an ipykernel via nbclient.
+"""Two front ends that run cells: an IPython shell in this process and an ipykernel via nbclient.
 
 Both return an Outcome, so that a test can run in both.
 """
@@ -34,7 +34,7 @@ class Outcome:
 
     @property
     def of_nbprof(self) -> list[str]:
-        """The lines of the traceback from nbprof itself, whose checkout may be called so, too."""
+        """Traceback lines from nbprof's own code; paths of packages may also contain its name."""
         lines = (self.traceback + self.printed).splitlines()
         return [line for line in lines if "nbprof" in line and "site-packages" not in line]
 

@@ -1,4 +1,4 @@
-"""Run cells in a place where whatever they leave behind is found."""
+"""Run cells in a shell or kernel and find whatever they leave behind."""
 
 import os
 import tempfile

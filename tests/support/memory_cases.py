@@ -1,4 +1,4 @@
-"""What several tests about memory share: a mark, scripts in other processes, results by hand."""
+"""Shared by tests of memory: a mark for Linux, scripts in other processes, results made by hand."""
 
 import os
 import subprocess

@@ -18,7 +18,7 @@ IN_DOCS = (
     *("explorer-tree.png", "explorer-flame.png", "explorer-timeline.png", "explorer-python.png"),
 )
 COLOURS = 256
-"""Enough for a table, in a file a third as large."""
+"""Size of the palette: enough for a table, and the file is a third as large."""
 WORDS = """root => [...root.querySelectorAll('.nbx button, .nbx [role=columnheader]')]
   .filter(e => e.checkVisibility() && !e.closest('.nbx-crumbs'))
   .map(e => e.textContent)"""

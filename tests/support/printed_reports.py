@@ -40,12 +40,12 @@ def from_slide(text):
 
 
 def op_row(name, cells):
-    """Write a row with the spaces it had."""
+    """Write a row of the op view with the spaces that tfprof printed."""
     *shared, counts = re.split(r",(?! ?[0-9.]+%\))", " ".join(cells.split()))
     padded = [cell.strip().rjust(30) for cell in shared]
     return name.ljust(25) + ", ".join([*padded, "|".join(counts.split()).rjust(10)])
 
 
 def table(text):
-    """Return a report from its legend on."""
+    """Return the part of a report after `Profile:`, from the legend on."""
     return text.partition("Profile:\n")[2]

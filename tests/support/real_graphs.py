@@ -1,4 +1,4 @@
-"""TensorFlow 1 graphs, really run on the CPU with FULL_TRACE: `real_graph("cnn")`."""
+"""TensorFlow 1 graphs, run on the CPU with FULL_TRACE: `real_graph("cnn")`."""
 
 import functools
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from tensorflow.python.profiler import tfprof_logger
 
 v1 = tf.compat.v1
 STEPS = {"cnn": (0, 1), "lstm": (0,), "resource": (2, 5), "towers": (0, 0)}
-"""The steps of each graph's runs."""
+"""Step numbers of the runs of each graph."""
 
 
 @functools.cache

@@ -53,7 +53,7 @@ def _reduce(message, fails, keep):
 
 
 def _only(message, name):
-    """Return a copy of the message with this field only."""
+    """Return a copy of the message with only this field."""
     copy = type(message)()
     copy.CopyFrom(message)
     for field, _ in message.ListFields():

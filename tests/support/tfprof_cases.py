@@ -28,9 +28,9 @@ ORDERS = (
 )
 COLUMNS = (*ORDERS[1:], "device", "op_types", "input_shapes", "tensor_value")
 PPROF_COLUMNS = ORDERS[1:-1]
-"""Columns for pprof, which takes exactly one."""
+"""Columns for pprof output, which takes exactly one of them."""
 INVALID_REGEXES = ("(", "a{2,1}", "(?=a).*")
-"""RE2 refuses these; they match nothing."""
+"""Regexes that RE2 refuses; tfprof lets them match nothing."""
 
 CPU, GPU = "/job:localhost/replica:0/task:0/device:CPU:0", "/job:j/replica:0/task:0/device:GPU:0"
 DEVICES = {
@@ -73,7 +73,7 @@ class Case:
     graph: bytes
     """A serialized GraphDef."""
     runs: list[tuple[int, bytes]] = field(default_factory=list)
-    """Steps and serialized RunMetadata, in the order of adding."""
+    """Pairs of step and serialized RunMetadata, in the order in which they are added."""
     op_log: bytes | None = None
     """A serialized OpLogProto."""
     view: str = "scope"
@@ -284,7 +284,7 @@ def _op_log(draw, names, traced):
 
 
 def _stacks(draw):
-    """Draw call stacks with common beginnings, some a prefix of another."""
+    """Draw call stacks with common outer frames, some a prefix of another."""
     stacks = [()]
     for _ in range(draw.randint(1, 8)):
         frame = (draw.choice(FILES), draw.choice((1, 2, 9, 10)), draw.choice(FUNCTIONS))
@@ -306,7 +306,7 @@ def _trace(entry, stack, strings):
 def _keep_a_root(log, names):
     """Drop all stacks if only gradients have one, which would crash the engine."""
     logged = [entry for entry in log.log_entries if entry.HasField("code_def")]
-    stacks = {entry.name: entry.code_def.traces for entry in reversed(logged)}  # the first counts
+    stacks = {entry.name: entry.code_def.traces for entry in reversed(logged)}  # the first wins
     if not any(stacks[name] for name in names if name in stacks and not is_gradient(name)):
         for entry in log.log_entries:
             entry.ClearField("code_def")

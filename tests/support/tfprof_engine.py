@@ -72,7 +72,7 @@ class Answer:
     pprof: bytes | None = None
     """The gzipped pprof file; None if the engine wrote none."""
     coverage: tuple[float, ...] = ()
-    """The return value of adding each run."""
+    """What the engine returned for each added run."""
     saved: bytes | None = None
     """The ProfileProto, for Engine.save."""
     stdout: str = ""

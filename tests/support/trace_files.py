@@ -4,7 +4,7 @@ from support.xspace_bytes import Unsigned, event, line, plane, space
 
 US = 1_000_000  # ps
 DERIVED = 0xDEADBEEF
-"""Number of the first line that the profiler derives from others."""
+"""Id of the first line that the profiler derives from other lines."""
 
 
 def span(name, start, duration, **stats):

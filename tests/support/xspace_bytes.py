@@ -93,7 +93,7 @@ def space(*planes, mix=None):
 
 
 def _message(fields, mix):
-    """Join fields; mixing keeps the order of fields with the same number, as it may matter."""
+    """Join fields; mixing keeps the order of fields with the same number, which may matter."""
     fields = [each for each in fields if each]
     if mix:
         numbers = [each[0] for each in fields]
@@ -118,7 +118,7 @@ def _unknown(mix: Random):
 
 
 class _Writer:
-    """Writes one plane and assigns its metadata ids."""
+    """Write one plane and assign its metadata ids."""
 
     def __init__(self, mix):
         self.mix = mix

@@ -73,8 +73,8 @@ def test_the_most_severe_advice_comes_first():
 SOFTMAX = "SoftmaxCrossEntropyWithLogits"
 
 
-def seed_004(device):
-    """Return the op view of tfprof's guide to time, in µs, with the softmax on the CPU."""
+def ops_of_the_guide(device):
+    """Return a profile of the ops in tfprof's guide, times in µs, with the softmax on the CPU."""
     return by_hand.profile(
         node("softmax", SOFTMAX, micros=1_370_000),
         node("mm", "MatMul", micros=618_970, accelerator_micros=600_000, device=device),
@@ -84,7 +84,7 @@ def seed_004(device):
 
 
 def test_the_softmax_of_tfprofs_guide_is_found_on_the_cpu():
-    found = advice(seed_004(GPU)).loc["heavy op on the CPU"]
+    found = advice(ops_of_the_guide(GPU)).loc["heavy op on the CPU"]
 
     assert found["rows"] == [SOFTMAX]
     assert found["severity"] == "high"
@@ -93,7 +93,7 @@ def test_the_softmax_of_tfprofs_guide_is_found_on_the_cpu():
 
 
 def test_heavy_ops_on_the_cpu_are_fine_without_an_accelerator():
-    assert "heavy op on the CPU" not in advice(seed_004(CPU)).index
+    assert "heavy op on the CPU" not in advice(ops_of_the_guide(CPU)).index
 
 
 def test_ops_that_belong_on_the_host_may_take_long_there():

@@ -15,11 +15,11 @@ keras = pytest.importorskip("keras")
 
 
 PATIENCE = 120
-"""Seconds after which a busy machine should have run a body undisturbed at least once."""
+"""Seconds in which even a busy machine should run a body undisturbed once."""
 
 
 def tries():
-    """Yield the numbers of at least five tries, more while there is time."""
+    """Count tries from zero: at least five, and more until PATIENCE runs out."""
     until = time.monotonic() + PATIENCE
     number = 0
     while number < 5 or time.monotonic() < until:
@@ -63,7 +63,7 @@ X, Y = np.ones((1000, 32), "float32"), np.ones((1000, 1), "float32")
 
 
 def assert_calm_once(advice):
-    """Try until there is no advice: waits caused by a busy machine do not show every time."""
+    """Try until all advice is informational: a busy machine does not cause waits every time."""
     found = []
     for _ in tries():
         given = advice()
@@ -96,7 +96,7 @@ def test_a_healthy_loop_over_a_dataset_gets_no_advice():
 
     for x, y in data.take(1):
         step(x, y, tf.constant(1))
-    # The busier the machine, the later a batch arrives, and the more work it takes to hide that.
+    # On a busy machine batches arrive late; more work per batch hides that.
     work = itertools.chain([30, 90, 270, 810], itertools.repeat(2430))
 
     def advice():

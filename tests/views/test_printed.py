@@ -1,4 +1,4 @@
-"""Printed reports become Views with the numbers in them, and print as before."""
+"""Printed reports become Views with their numbers, and print the same again."""
 
 import contextlib
 import math
@@ -23,7 +23,7 @@ WORKED = GOLDEN / "tfprof"
 
 
 def rows_of(text):
-    """Return the lines of a table without those that stand for omitted rows."""
+    """Return the lines of a table, less the placeholders of omitted rows."""
     lines = text[text.index("_TFProfRoot" if "_TFProfRoot" in text else "node name") :]
     return [line for line in lines.splitlines() if line.strip() != "..."]
 

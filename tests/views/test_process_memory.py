@@ -104,7 +104,7 @@ def test_memit_marks_the_steps():
 
 @pytest.fixture(scope="module")
 def profile():
-    """Return the profile of a large op after small ones, and of one whose output is kept."""
+    """Profile a large op after small work, and an op whose output is kept."""
     fill(tf.constant(1))
     with nbprof.profile() as run:
         np.ones(10).sum()
@@ -175,5 +175,5 @@ def test_nested_memory_measurements_are_each_right():
     assert inside.result.increment == pytest.approx(50, abs=3)
     assert run.profile.process_memory().increment == pytest.approx(100, abs=5)
     assert last.result.increment == pytest.approx(200, abs=3)
-    # Not 200 above its own baseline: profiling left some memory behind by then.
+    # Not 200 MiB above its own baseline, as profiling has left some memory behind by then.
     assert around.result.peak == pytest.approx(last.result.peak, abs=3)

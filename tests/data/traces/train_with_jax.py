@@ -1,4 +1,4 @@
-"""Trains, scans and maps a little under JAX's profiler: see README.md."""
+"""Train, scan and map a little under JAX's profiler; see README.md."""
 
 import jax
 import jax.numpy as jnp

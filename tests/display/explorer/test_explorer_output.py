@@ -26,7 +26,7 @@ def output_of(view):
 
 
 def many_runs(count, ops):
-    """Make a profile of `count` op runs at times that deflate badly."""
+    """Make a profile of `count` op runs at random times, which hardly compress."""
     chance = random.Random(0)
     made = profile(
         *(node(f"op{i % ops}", "A", micros=chance.randrange(9999)) for i in range(count))

@@ -281,7 +281,7 @@ def test_the_flame_and_the_table_select_in_each_other(opened):
 
 
 def drag(opened, begin, end):
-    """Choose a stretch of time, given in pixels of the timeline."""
+    """Select a stretch of time, given in pixels of the timeline."""
     box = opened.page.locator("canvas").first.bounding_box()
     opened.page.mouse.move(box["x"] + begin, box["y"] + 25)
     opened.page.mouse.down()
@@ -357,7 +357,7 @@ def test_keys_move_between_op_runs_in_the_timeline_and_select_one(opened):
 
     assert opened.active().strip() == "BiasAdd"
     assert opened.status.endswith("1 selected")
-    until(opened.page, lambda: canvas.screenshot() != marked)  # others turn pale
+    until(opened.page, lambda: canvas.screenshot() != marked)  # the other blocks turn pale
     opened.page.keyboard.press("Escape")
     assert tip.inner_text().startswith("drag to choose")
 

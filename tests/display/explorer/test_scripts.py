@@ -62,7 +62,7 @@ def test_a_module_is_short_sets_no_markup_and_loads_nothing(file):
 
 
 def numbers_by_path(view):
-    """Map the names from the root to each row to the row's numbers."""
+    """Return the numbers of each row by the row's path of names from the root."""
     frame = view.frame
     columns = [name for name in frame.columns if name.endswith(("micros", "bytes", "run_count"))]
     found, paths = {}, []
@@ -75,7 +75,7 @@ def numbers_by_path(view):
 
 @pytest.fixture(scope="module")
 def node_folder(tmp_path_factory):
-    """The modules with their tests and data, in a folder that Node takes for ES modules."""
+    """Return a folder with the modules, their tests and data, marked as ES modules for Node."""
     if shutil.which("node") is None:
         pytest.skip("no Node on this machine")
     folder = tmp_path_factory.mktemp("js")
@@ -92,7 +92,7 @@ def node_folder(tmp_path_factory):
 
 
 def write_units(folder):
-    """Write numbers with the texts that Python makes of them."""
+    """Write numbers with the texts that Python formats them as."""
     numbers = [0, 0.5, 1.125, 1.375, 2.665, 2.675, 7, 999.994, 999.996, 1000, 1234.5, 12345.678]
     numbers += [10.0**power * 1.23456 for power in range(12)]
     formats = {"micros": format_micros, "bytes": format_bytes, "count": format_count}
@@ -106,7 +106,7 @@ def write_units(folder):
 
 
 def write_payloads(folder):
-    """Write the data of pages, and the numbers that Python has for parts of the time."""
+    """Write the data of pages, and the numbers that Python computes for time ranges."""
 
     def write(name, view, most_timed=200_000):
         with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""What names hold, as Pympler's tables and as HTML."""
+"""What names hold, as tables like Pympler's and as HTML."""
 
 from support.memory_cases import OBJECTS_AFTER, OBJECTS_BEFORE
 

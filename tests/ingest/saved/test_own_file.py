@@ -30,7 +30,7 @@ from nbprof.ingest.saved.table_schema import KINDS, POINTERS
 
 PAGE = TOP / "docs" / "own-file.md"
 VERSION_1 = DATA / "own_file" / "version_1.nbprof"
-"""A file written by an nbprof that knew version 1 only; it must never be written again."""
+"""A file written by an nbprof that knew only version 1; never regenerate it."""
 
 
 def odd_profile():
@@ -77,13 +77,13 @@ def assert_same_table(one, other):
 
 
 def with_table(table):
-    """Return a profile that has these columns in a table, besides the required one."""
+    """Return a profile with these columns in a table, in addition to the required one."""
     shapes = pd.Series([()] * len(table), dtype=object)
     return dataclasses.replace(by_hand.profile(), shapes=table.assign(shapes=shapes))
 
 
 def rewrite(path, target, change=lambda manifest: None, members=None):
-    """Copy a file with a changed manifest and other contents of members (None drops one)."""
+    """Copy a file with a changed manifest and replaced members; content None drops a member."""
     members = members or {}
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -684,7 +684,7 @@ def test_a_file_of_any_name_can_be_loaded_also_from_a_list(file):
 
 
 def load_or_refuse(path, content):
-    """Return the profile, with its tables made, or the error's message."""
+    """Load a file and all its tables; return the profile, or the message of the error."""
     path.write_bytes(content)
     try:
         profile = nbprof.load(path)

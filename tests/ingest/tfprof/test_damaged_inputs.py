@@ -12,7 +12,7 @@ from nbprof.ingest.tfprof.text_format import to_binary
 DATA = TEST_DATA / "tfprof"
 ROUNDS, A_ROUND = 10, 1000
 LONGEST = 1.0
-"""CPU seconds allowed per case; one retry, in case garbage was collected."""
+"""CPU seconds allowed per case; a slow case is retried once, as garbage may have been collected."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Tests of the test tools for tfprof's views: the engine, the random cases, the real graphs."""
+"""The tools that other tests use for tfprof: the C++ engine, random cases and real graphs."""
 
 import dataclasses
 import gzip

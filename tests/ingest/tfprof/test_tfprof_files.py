@@ -26,7 +26,7 @@ DATA = TEST_DATA / "tfprof"
 
 
 def everything(reader, *lazy):
-    """Return a reader that also decodes the attributes that are read lazily."""
+    """Return a reader that also decodes attributes, which are otherwise read lazily."""
 
     def read(data, source):
         found = reader(data, source)
@@ -57,7 +57,7 @@ def sample(name):
 
 @pytest.fixture(params=["plain", "vectors", "as shipped"])
 def halves(request, monkeypatch):
-    """Read small files with each half of the reader; their size would choose just one."""
+    """Read small files by loops and by vectors, between which their size would choose."""
     if request.param == "plain":
         monkeypatch.setattr(wire, "FEW", 10**9)
     if request.param == "vectors":
@@ -459,7 +459,7 @@ def test_missing_or_short_data_files_are_refused(tmp_path):
 
 
 def block(*entries):
-    """Return a block of a table, each key in full."""
+    """Return a block of a table with each key in full, not as a suffix to the one before."""
     written = [bytes([0, len(key), len(value)]) + key + value for key, value in entries]
     return guarded(b"".join(written) + bytes(4))
 
@@ -569,7 +569,7 @@ def flipped(data, mix):
 
 
 def read_or_refuse(reader, data):
-    # One retry, in case garbage was collected meanwhile.
+    # One retry, as garbage may have been collected meanwhile.
     assert computing(reader, data) < 1 or computing(reader, data) < 1
 
 
@@ -604,7 +604,7 @@ def test_damaged_checkpoints_are_read_or_refused(tmp_path, monkeypatch):
     (tmp_path / "ckpt.data-00000-of-00001").write_bytes(bytes(1804))
     for end in range(len(data)):
         read_or_refuse(values_reader(tmp_path / "some.file"), data[:end])
-    # Checksums would catch every flipped bit; accept them to reach the code after them.
+    # Accept any checksum: they would catch every flipped bit and hide the code after them.
     monkeypatch.setattr("nbprof.ingest.tfprof.sorted_table.masked_checksum", AnyNumber)
     for _ in range(2000):
         read_or_refuse(values_reader(tmp_path / "some.file"), flipped(data, mix))

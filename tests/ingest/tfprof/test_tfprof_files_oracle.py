@@ -41,12 +41,12 @@ SCALARS = {
 
 @pytest.fixture(params=["plain", "vectors"])
 def halves(request, monkeypatch):
-    """Read with each half of the reader; the size of a file would choose just one."""
+    """Read by loops and by vectors, between which the size of a file would choose."""
     monkeypatch.setattr(wire, "FEW", 10**9 if request.param == "plain" else 0)
 
 
 def wrap(number, bits):
-    """Wrap a sum around as C does."""
+    """Wrap a number to a signed integer of this many bits, as C does."""
     number &= 2**bits - 1
     return number - 2**bits if number >> bits - 1 else number
 
@@ -329,7 +329,7 @@ Path(sys.argv[1]).write_bytes(profiler.serialize_to_string())
 
 
 def test_reading_and_writing_a_saved_training_run_changes_nothing(tmp_path):
-    # In a process of its own, as each has one engine.
+    # A process has only one engine, so this runs in its own.
     subprocess.run([sys.executable, "-c", TRAIN, str(tmp_path / "saved")], check=True)
     saved = (tmp_path / "saved").read_bytes()
 

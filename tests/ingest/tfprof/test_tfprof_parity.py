@@ -56,7 +56,7 @@ def report(shown):
 
 
 def is_fair(case):
-    """Return whether nbprof accepts a case and no number is negative, which tfprof wraps."""
+    """Return whether nbprof accepts a case and no number is negative; tfprof wraps those around."""
     patterns = {one for name, value in case.options.items() if "regexes" in name for one in value}
     if patterns & set(cases.INVALID_REGEXES) or case.options.get("order_by") == "":
         return False
@@ -96,7 +96,7 @@ def agree(case, answer):
 def compare(case, row, message):
     assert row["name"] == message.name
     for ours, theirs in METRICS.items():
-        if not math.isnan(row[ours]):  # tfprof prints it as `--`
+        if not math.isnan(row[ours]):  # tfprof prints NaN as `--`
             assert row[ours] == getattr(message, theirs), (ours, cases.repro(case))
         if case.view != "op":
             total = getattr(message, f"total_{theirs}")

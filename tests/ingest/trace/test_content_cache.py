@@ -4,7 +4,7 @@ from nbprof.ingest.trace.program.content_cache import ContentCache
 
 
 class Reader:
-    """Records every source that it reads past the cache."""
+    """Record every source that the cache did not have."""
 
     def __init__(self, capacity=100):
         self.read = []

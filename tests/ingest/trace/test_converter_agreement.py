@@ -41,12 +41,12 @@ CALLS = re.compile(r"^(_(?:send|recv|arg|retval)_)?(?:(?:Stateful)?PartitionedCa
 WAITING = re.compile(r"(Prefetch|Parallel|MapAndBatch)\w*")
 EXECUTION = re.compile(r"[CG]puExecutable::ExecuteAsyncOnStream")
 LAUNCHERS = ("PartitionedCall", "StatefulPartitionedCall")
-"""Graph nodes that call a function; here it is a compiled one, as others are inlined."""
+"""Graph nodes that call a function; only compiled ones are left, as others are inlined."""
 MEMORY = ("MemoryAllocation", "MemoryDeallocation")
 
 
 class Sum(NamedTuple):
-    """Runs, and µs with and without the ops inside."""
+    """Number of runs, and µs with and without the ops inside."""
 
     runs: float
     total: float
@@ -148,7 +148,7 @@ def own_name(name):
 
 
 def by_tensorflow(path, place="Host"):
-    """Read TensorFlow's table of ops by name and type; this leaves a file beside the trace."""
+    """Return TensorFlow's table of ops by name and type; it writes a file beside the trace."""
     data, succeeded = converter.xspace_to_tools_data([str(path)], "framework_op_stats", {})
     assert succeeded
     table = json.loads(data)[0]
@@ -177,7 +177,7 @@ def by_nbprof(path):
 
 
 class Loop:
-    """A trace as a plain loop over its messages sees it."""
+    """A trace, read by a plain loop over its messages."""
 
     def __init__(self, path):
         self.named = defaultdict(lambda: NOTHING)
@@ -195,7 +195,7 @@ class Loop:
 
     def _read_line(self, plane_, events):
         holders = []
-        # If two begin together, the longer one holds the other.
+        # If two begin together, the longer one contains the other.
         for event_ in sorted(events, key=lambda event_: (event_.offset_ps, -event_.duration_ps)):
             name = own_name(plane_.event_metadata[event_.metadata_id].name)
             stats = {
@@ -238,7 +238,7 @@ def is_waiting(stages):
 
 
 def suffixes(name):
-    """Return a name and all that remains of it without its first scopes."""
+    """Return a name, and what remains of it without its first scope, its first two, and so on."""
     scopes = name.split("/")
     return ["/".join(scopes[first:]) for first in range(len(scopes))]
 
@@ -247,14 +247,14 @@ def suffixes(name):
 
 
 class Differences:
-    """The rows of both; whatever a reason explains is removed."""
+    """The rows of both readers, less those that a reason explains."""
 
     def __init__(self, path):
         self.loop = Loop(path)
         self.theirs = by_tensorflow(path)
         self.ours = by_nbprof(path)
         self.own_explained = set()
-        """TensorFlow's keys of rows whose self time differs for a reason."""
+        """TensorFlow's keys of rows whose self time may differ, for a known reason."""
 
     def pairs(self):
         """Return TensorFlow's keys with nbprof's keys for the same node."""
@@ -306,7 +306,7 @@ class Differences:
         self._explain_own(self.loop.calling)
 
     def _explain_own(self, stages):
-        """Accept that nbprof charges these stages less self time."""
+        """Accept that nbprof has less self time for these stages."""
         self.own_explained |= {(name, STAGE) for name in stages}
         for theirs, ours in self.pairs():
             if theirs in self.own_explained:

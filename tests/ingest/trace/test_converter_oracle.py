@@ -1,4 +1,4 @@
-"""Compare loaded traces with the table that TensorFlow's own converter makes of the same file."""
+"""Loaded traces, compared with the table that TensorFlow's own converter makes of the same file."""
 
 import json
 import shutil

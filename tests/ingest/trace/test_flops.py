@@ -1,4 +1,4 @@
-"""Check float operations against TensorFlow's registry and against pencil and paper."""
+"""Float operations, compared with TensorFlow's registry and with arithmetic by hand."""
 
 import numpy as np
 import pytest

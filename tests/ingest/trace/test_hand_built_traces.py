@@ -1,4 +1,4 @@
-"""What a Profile must make of hand-built traces that look like TensorFlow's."""
+"""What nbprof reads from hand-built traces that look like TensorFlow's."""
 
 from random import Random
 
@@ -300,7 +300,7 @@ def test_hlo_ops_are_listed_under_the_function_that_xla_compiled():
                 span("end: MatMul.2", 934, 1, hlo_op="MatMul.2", hlo_module=module),
             ],
         ),
-        # Another pool thread works alone from 935 to 945, while the caller waits.
+        # Another pool thread works alone from 935 to 945 µs, while the caller waits.
         ("pool", [span("add.1", 920, 25, hlo_op="add.1", hlo_module=module)]),
     )
 

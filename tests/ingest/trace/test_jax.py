@@ -1,4 +1,4 @@
-"""What nbprof makes of a real trace of JAX on the CPU (tests/data/traces/README.md)."""
+"""What nbprof reads from a real trace of JAX on the CPU (see tests/data/traces/README.md)."""
 
 import gzip
 from random import Random

@@ -20,7 +20,7 @@ from nbprof.views.collapse import collapse
 
 @pytest.fixture
 def folder(tmp_path):
-    """Write the traces of four hosts: the third is slower, each begins 1 ms after the last."""
+    """Write the traces of four hosts, which begin 1 ms apart; the third is slower."""
     for number, slower in enumerate((0, 0, 30, 0)):
         path = tmp_path / f"host{number}.xplane.pb"
         path.write_bytes(host_trace(slower, start_ns=5_000_000 + 1_000_000 * number))

@@ -12,13 +12,13 @@ from support.xspace_bytes import Unsigned, event, line, plane, space
 import nbprof
 
 ROUNDS = 4
-"""Number of rounds."""
+"""Number of rounds, each with its own seed."""
 PER_ROUND = 2500
 """Damaged traces in a round."""
 
 
 def start(round_, first, last):
-    """Read a part of a round in another process, which can limit its memory."""
+    """Read a part of a round in another process, whose memory can be limited."""
     # Every BLAS thread would reserve address space of its own.
     environment = {
         "OPENBLAS_NUM_THREADS": "1",

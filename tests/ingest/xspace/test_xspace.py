@@ -32,7 +32,7 @@ from nbprof.ingest.xspace.xspace import read_xspace
 
 @pytest.fixture(params=["plain", "vectors", "from a file", "as shipped"])
 def reader(request, monkeypatch, tmp_path):
-    """Read small files with each path of the reader, which are otherwise chosen by size."""
+    """Read small files by each path of the reader; otherwise their size would choose one."""
     if request.param == "from a file":
         monkeypatch.setattr(long_file, "AHEAD", 1)
         monkeypatch.setattr(xspace, "LONG", 0)
@@ -61,7 +61,7 @@ def one_line(*events, timestamp_ns=0):
 
 
 def stat_values(xspace, name):
-    """Pair the rows of the events with the values of a stat, texts as bytes."""
+    """Return the values of a stat by event row, texts as bytes."""
     stat = xspace.stat(name)
     values = [xspace.strings[i] for i in stat.value] if stat.is_text else stat.value.tolist()
     return dict(zip(stat.event.tolist(), values, strict=True))
@@ -486,7 +486,7 @@ def test_vectors_and_plain_python_read_the_same_numbers(numbers):
 # Damaged and hostile files
 
 QUADRATIC = 60
-"""CPU seconds, over a hundred times what the files below need, that only quadratic work takes."""
+"""CPU seconds that only quadratic work takes: over a hundred times what the files below need."""
 
 
 @pytest.fixture(scope="module")
