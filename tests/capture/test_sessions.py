@@ -251,7 +251,7 @@ NEVER_SEEN_RUNNING = {"Const", "NoOp", "VarHandleOp"}
 kept from the first step on. A trace has them only in a step that also fills RunMetadata."""
 
 
-@pytest.mark.parametrize("rows", [BATCH, None], ids=["rows known", "rows open"])
+@pytest.mark.parametrize("rows", [BATCH, None], ids=["known batch size", "unknown batch size"])
 def test_session_nodes_and_counts_equal_those_in_run_metadata(rows):
     network = InV1(rows)
 

@@ -13,9 +13,10 @@ from nbprof.errors import NbprofError
 pytestmark = pytest.mark.tensorflow
 
 tf = pytest.importorskip("tensorflow")
-by_hand = pytest.importorskip("support.tfprof_by_hand")
-cases = pytest.importorskip("support.tfprof_cases")
-real_graphs = pytest.importorskip("support.real_graphs")
+
+from support import real_graphs  # noqa: E402
+from support import tfprof_by_hand as by_hand  # noqa: E402
+from support import tfprof_cases as cases  # noqa: E402
 
 TIMELINES = ("scope", "code", "graph")
 

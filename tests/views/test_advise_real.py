@@ -74,7 +74,7 @@ def assert_calm_once(advice):
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["the first fit", "a later fit"])
-@pytest.mark.parametrize("batch", [32, 100], ids=["whole batches", "a rest"])
+@pytest.mark.parametrize("batch", [32, 100], ids=["whole batches", "a smaller last batch"])
 def test_a_healthy_fit_gets_only_informational_advice(warm, batch):
     def advice():
         model = trainable()

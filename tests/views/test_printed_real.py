@@ -10,7 +10,8 @@ import nbprof
 pytestmark = pytest.mark.tensorflow
 
 pytest.importorskip("tensorflow")
-cases = pytest.importorskip("support.tfprof_cases")
+
+from support import tfprof_cases as cases  # noqa: E402
 
 SEEDS = range(300)
 

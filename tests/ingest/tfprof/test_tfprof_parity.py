@@ -13,9 +13,9 @@ import nbprof
 pytestmark = pytest.mark.tensorflow
 
 pytest.importorskip("tensorflow")
-cases = pytest.importorskip("support.tfprof_cases")
 
 from google.protobuf import text_format  # noqa: E402
+from support import tfprof_cases as cases  # noqa: E402
 from support.real_graphs import GRAPHS, real_graph  # noqa: E402
 from support.tfprof_by_hand import CRASHES, WORKED, C, graph, run  # noqa: E402
 from support.tfprof_engine import DEFAULTS, Engine  # noqa: E402
