@@ -17,7 +17,7 @@ layers = tf.keras.layers
 
 @pytest.fixture
 def read(monkeypatch):
-    """Record the names of functions that are read because the cache does not have them."""
+    """Record every read of a function or of its stacks that the cache does not have."""
     done = []
     for module, name in ((function_defs, "_read_function"), (python_stacks, "_read_stacks")):
         reader = getattr(module, name)

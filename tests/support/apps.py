@@ -115,7 +115,7 @@ class App:
             self._ask(f"sessions/{session['id']}", "DELETE")
 
     def connected_kernels(self):
-        """List the kernels with a page; one that a closed page requested may still start."""
+        """List the kernels that a page is connected to; a closed page may have requested more."""
         return [kernel for kernel in self._ask("kernels") if kernel["connections"]]
 
     def _ask(self, what, method="GET"):

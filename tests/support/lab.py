@@ -53,7 +53,7 @@ def server(folder: Path):
 
 
 def _end(process: subprocess.Popen) -> None:
-    """End a server, by force if it does not end itself: JupyterLab may wait forever."""
+    """End a server, by force if it takes too long: JupyterLab may wait forever."""
     process.terminate()
     try:
         process.wait(timeout=30)
@@ -63,7 +63,7 @@ def _end(process: subprocess.Popen) -> None:
 
 
 def _quiet_settings(private: Path) -> str:
-    """Turn off news, whose dialog would cover the notebook."""
+    """Write settings that turn off news, whose dialog would cover the notebook."""
     settings = private / "settings"
     file = settings / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
     file.parent.mkdir(parents=True)

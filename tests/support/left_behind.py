@@ -34,7 +34,7 @@ NOTHING = str(
 
 @contextmanager
 def watched_place(kind, folder, first_cell):
-    """Open a shell or a kernel with nbprof that puts temporary files into the folder."""
+    """Open a shell or a kernel with nbprof whose temporary files go to the folder."""
     os.environ["TMPDIR"] = str(folder)
     tempfile.tempdir = None
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
