@@ -166,7 +166,7 @@ export class Explorer {
   async setRange(range) {
     const chosen = this.numbers.setRange(range);
     if (chosen !== true) {
-      this.timeline?.setStatus("the kernel adds it up …");
+      this.timeline?.setStatus("the kernel is adding it up …");
       if (!(await chosen)) return;
     }
     this.show(this.place);

@@ -90,13 +90,13 @@ export class ShownNumbers {
   describeRange(table) {
     if (!this.range) return "";
     const ends = this.range.map((micros) => format(Math.round(micros), "micros")).join(" to ");
-    if (this.perStep) return `per step is of the whole time; the total can be cut to ${ends}`;
+    if (this.perStep) return `per step covers the whole time; total shows ${ends}`;
     const exact = this.askKernel || this.data.events?.exact;
-    const moved = exact ? "" : ", whole parts of the time; view.explore() cuts exactly";
+    const moved = exact ? "" : ", rounded to whole bins; view.explore() is exact";
     if (this.sumsOf(table)) return `the table shows what began from ${ends}${moved}`;
     const whole = "the table still shows the whole time";
     if (!this.amounts && this.askKernel) return `${whole}: there are too many kinds of op runs to add up`;
     if (!this.amounts) return `${whole}: not all op runs are here; view.explore() has them`;
-    return `${whole}: the ${table.name} view, as it is filtered, cannot be cut to ${ends}`;
+    return `${whole}: the ${table.name} view, as it is filtered, cannot be limited to ${ends}`;
   }
 }

@@ -21,7 +21,7 @@ const LEAST_DRAG = 4;
 /** Shortest stretch that can be zoomed to, in µs. */
 const LEAST_WINDOW = 0.5;
 const HELP_TIME =
-  "drag to choose a stretch of time; arrow keys go from op to op, Enter selects, + and - zoom";
+  "drag to choose a time range; arrow keys go from op to op, Enter selects, + and - zoom";
 
 export class Timeline {
   /**
@@ -43,7 +43,7 @@ export class Timeline {
     this.canvas.name(this.describe());
     this.canvas.element.style.height = `${stripTop(events) + STRIP}px`;
     this.status = element("span", { class: "nbx-status", role: "status" });
-    this.clear = button("Whole time", "take the chosen stretch back", () => this.choose(null));
+    this.clear = button("Whole time", "show the whole time again", () => this.choose(null));
     this.clear.hidden = true;
     this.colour = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Colour" }));
     this.colour.append(...DIVISIONS.map(({ name }) => element("option", { value: name }, name)));

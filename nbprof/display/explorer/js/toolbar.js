@@ -149,7 +149,7 @@ export class Toolbar {
     const { table } = state;
     const rows = grouped(table.rows);
     const missing = table.of - table.rows;
-    const away = missing ? `, ${grouped(missing)} are not here` : "";
+    const away = missing ? `, ${grouped(missing)} not in this page` : "";
     const of = missing ? ` (of ${grouped(table.of)})` : "";
     if (state.matching) {
       const { outside } = state;
@@ -222,8 +222,8 @@ export class Toolbar {
           "* opens all below; / searches; z zooms the flame; Ctrl+C copies; " +
           "Shift with arrows selects more, or in the header changes the width. " +
           "In the timeline: arrows go from op to op, Enter selects it; + and - zoom, Shift with " +
-          "arrows moves, Home shows all; R takes what is in sight as the stretch of time, Escape " +
-          "takes it back. In the flame: arrows go from block to block, Enter zooms, Escape zooms out.",
+          "arrows moves, Home shows all; R chooses the time in sight, Escape " +
+          "clears it. In the flame: arrows go from block to block, Enter zooms, Escape zooms out.",
       ),
     );
   }

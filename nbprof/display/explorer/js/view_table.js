@@ -16,7 +16,7 @@ import { numbers } from "./packed_columns.js";
  *   places?: {row: Packed, steps?: Packed} | null, options: Record<string, string>}} PackedView
  */
 
-const LASTS = " (of the whole cell, also where a stretch of time is chosen)";
+const LASTS = " (of the whole cell, even if a time range is chosen)";
 
 /** A column of a view; its numbers are read when they are first needed. */
 export class Column {
