@@ -36,6 +36,14 @@ class Strip(NamedTuple):
     numbered: bool = True
 
 
+class Steps(NamedTuple):
+    """The steps in the range shown; times are in µs."""
+
+    start: "npt.NDArray[np.float64]"
+    end: "npt.NDArray[np.float64]"
+    number: "npt.NDArray[np.int_]"
+
+
 def times(
     profile: "Profile", zero: float
 ) -> "tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]":
@@ -48,29 +56,28 @@ def draw(
     ax: "Axes", profile: "Profile", zero: float, shown: "Range", strip: Strip, theme: "Theme"
 ) -> "list[Artist]":
     """Draw the steps of the range shown."""
+    steps = _steps_in(profile, zero, shown)
+    if not len(steps.start):
+        return []
+    if float(np.median(steps.end - steps.start)) / shown.column < COLUMNS_OF_A_STEP:
+        return [_merged(ax, steps, shown, strip, theme)]
+    greys = [theme.grey(0.55), theme.grey(0.3)]
+    boxes = [_box(*ends, strip) for ends in zip(steps.start, steps.end, strict=True)]
+    colours = [greys[step % 2] for step in steps.number.tolist()]
+    drawn: list[Artist] = [_polygons(ax, boxes, colours, strip)]
+    points = layout.size(ax)[0] / (shown.end - shown.start)
+    gaps = np.diff(steps.start)
+    if not len(gaps) or float(np.median(gaps)) * points >= POINTS_OF_A_LINE:
+        drawn.append(_lines(ax, steps.start, strip, theme))
+    if strip.numbered:
+        drawn += _numbers(ax, steps, shown, strip, theme)
+    return drawn
+
+
+def _steps_in(profile: "Profile", zero: float, shown: "Range") -> Steps:
     start, end = times(profile, zero)
     seen = np.flatnonzero((end >= shown.start) & (start <= shown.end))
-    if not len(seen):
-        return []
-    wide = float(np.median(end[seen] - start[seen])) / shown.column
-    if wide < COLUMNS_OF_A_STEP:
-        return [_merged(ax, start[seen], end[seen], shown, strip, theme)]
-    greys = [theme.grey(0.55), theme.grey(0.3)]
-    number = profile.steps["step"].to_numpy(int)[seen]
-    bars = _polygons(
-        ax,
-        [_box(start[row], end[row], strip) for row in seen],
-        [greys[step % 2] for step in number.tolist()],
-        strip,
-    )
-    points = layout.size(ax)[0] / (shown.end - shown.start)
-    gaps = np.diff(start[seen])
-    drawn: list[Artist] = [bars]
-    if not len(gaps) or float(np.median(gaps)) * points >= POINTS_OF_A_LINE:
-        drawn.append(_lines(ax, start[seen], strip, theme))
-    if strip.numbered:
-        drawn += _numbers(ax, start[seen], end[seen], number, shown, strip, theme)
-    return drawn
+    return Steps(start[seen], end[seen], profile.steps["step"].to_numpy(int)[seen])
 
 
 def _box(start: float, end: float, strip: Strip) -> list[tuple[float, float]]:
@@ -89,18 +96,12 @@ def _polygons(ax: "Axes", boxes: Any, colours: Any, strip: Strip) -> PolyCollect
 
 
 def _merged(
-    ax: "Axes",
-    start: "npt.NDArray[np.float64]",
-    end: "npt.NDArray[np.float64]",
-    shown: "Range",
-    strip: Strip,
-    theme: "Theme",
+    ax: "Axes", steps: Steps, shown: "Range", strip: Strip, theme: "Theme"
 ) -> PolyCollection:
     """Draw steps too narrow to tell apart as one strip, as high as the share of time they fill."""
-    first = np.zeros(len(start), dtype=np.intp)
-    filled = lane_load.fill(
-        lane_load.Runs(first, first, start, end, np.ones(len(start))), 1, 1, shown
-    )
+    first = np.zeros(len(steps.start), dtype=np.intp)
+    runs = lane_load.Runs(first, first, steps.start, steps.end, np.ones(len(first)))
+    filled = lane_load.fill(runs, 1, 1, shown)
     outlines = lane_load.outlines(filled[0], shown, strip.bottom, strip.top - strip.bottom)
     return _polygons(ax, outlines[0], theme.grey(0.45), strip)
 
@@ -122,16 +123,11 @@ def _lines(
 
 
 def _numbers(
-    ax: "Axes",
-    start: "npt.NDArray[np.float64]",
-    end: "npt.NDArray[np.float64]",
-    number: "npt.NDArray[np.int_]",
-    shown: "Range",
-    strip: Strip,
-    theme: "Theme",
+    ax: "Axes", steps: Steps, shown: "Range", strip: Strip, theme: "Theme"
 ) -> "list[Artist]":
     """Number the steps if there is room for the largest number in most of them."""
-    left, right = np.maximum(start, shown.start), np.minimum(end, shown.end)
+    left, right = np.maximum(steps.start, shown.start), np.minimum(steps.end, shown.end)
+    number = steps.number
     points = layout.size(ax)[0] / (shown.end - shown.start)
     width = layout.ruler(ax, size=FONT_SIZE)(str(number.max()))
     if float(np.median(right - left)) * points < width + 3:
