@@ -63,9 +63,9 @@ def _rows(cell, seconds):
 
 def _nbprof(function, *arguments):
     from nbprof.memory.line_meter import LineTracer
-    from nbprof.memory.watched_code import of_function
+    from nbprof.memory.watched_code import function_target
 
-    with LineTracer([of_function(function, "", {})]):
+    with LineTracer([function_target(function, "", {})]):
         function(*arguments)
 
 

@@ -9,14 +9,14 @@ from support.memory_spikes import MIB
 from nbprof.memory import line_meter
 from nbprof.memory.line_meter import LineTracer
 from nbprof.memory.line_result import line_memory
-from nbprof.memory.watched_code import of_function
+from nbprof.memory.watched_code import function_target
 
 # Amounts are above 32 MiB, which glibc never serves from memory it kept.
 
 
 def measured(code, *functions):
     """Run `code` and return, for each function, its lines below the `def`."""
-    targets = [of_function(function, function.__name__, {}) for function in functions]
+    targets = [function_target(function, function.__name__, {}) for function in functions]
     with LineTracer(targets) as tracer:
         kept = code()
     del kept
@@ -69,7 +69,7 @@ def test_recursive_calls_count_once():
 @on_linux
 def test_a_line_that_frees_memory_shows_what_is_held_after_it(monkeypatch):
     monkeypatch.setattr(line_meter, "LONG_LINE_NS", 0)  # freeing may take less than 20 µs
-    target = of_function(make_and_free, "make_and_free", {})
+    target = function_target(make_and_free, "make_and_free", {})
 
     with LineTracer([target]) as tracer:
         make_and_free()
@@ -86,7 +86,7 @@ def test_the_tool_id_of_sys_monitoring_is_freed():
     def counted():
         return 1
 
-    target = of_function(counted, "counted", {})
+    target = function_target(counted, "counted", {})
     for _ in range(10):
         with LineTracer([target]):
             counted()

@@ -117,7 +117,7 @@ def test_real_graphs_have_the_engines_numbers(name, engine):
     # The engine does not know that FusedBatchNormV3 is fused.
     assert expected.pop("unfused batch norm", None) is (True if name == "cnn" else None)
     assert found == expected
-    assert len(found) >= 2
+    assert found["expensive op types"]  # which lines are expensive depends on the run
 
 
 def test_the_worked_example_has_the_engines_numbers(engine):
