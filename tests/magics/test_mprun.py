@@ -158,10 +158,14 @@ def test_an_exception_is_raised_after_the_report(run, error):
 
 def test_an_interrupt_in_a_loop_shows_no_frames_of_nbprof(run):
     outcome = run(
-        "%%mprun -q\nimport threading, _thread\nlooping = threading.Event()\n"
-        "def interrupt():\n    looping.wait(60)\n    _thread.interrupt_main()\n"
+        "%%mprun -q\nimport threading, _thread\n"
+        "looping, ended = threading.Event(), threading.Event()\n"
+        "def interrupt():\n    looping.wait(60)\n"
+        # again and again, because Python swallows an interrupt that meets a destructor
+        "    _thread.interrupt_main()\n"
+        "    while not ended.wait(20):\n        _thread.interrupt_main()\n"
         "threading.Thread(target=interrupt).start()\n"
-        "while True:\n    looping.set()"
+        "try:\n    while True:\n        looping.set()\nfinally:\n    ended.set()"
     )
 
     assert outcome.error == "KeyboardInterrupt"
