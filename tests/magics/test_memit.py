@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from support.front_ends import Shell, shell_with_nbprof
-from support.memory_cases import on_linux
+from support.memory_cases import of_this_process, on_linux
 from support.memory_spikes import MIB
 
 from nbprof.errors import NbprofError
@@ -37,7 +37,7 @@ def increment(text):
     return float(re.search(r"increment: (?:at least )?(-?[\d.]+) MiB", text)[1])
 
 
-@on_linux
+@of_this_process
 def test_a_line_reports_the_right_peak_in_memory_profilers_words(run):
     text = shown(run("%memit spike(80 * MIB)"))
 
@@ -173,7 +173,7 @@ def test_a_top_level_await_is_refused_with_an_alternative(run):
     assert "`with nbprof.memory.measure() as run:`" in outcome.traceback
 
 
-@on_linux
+@of_this_process
 def test_nested_magics_are_each_right(run):
     outcome = run("%%memit\nspike(120 * MIB)\n%memit spike(50 * MIB)\nNone")
 
@@ -388,7 +388,7 @@ def test_unloading_keeps_a_magic_registered_after_ours():
     shell.close()
 
 
-@on_linux
+@of_this_process
 def test_the_value_of_a_line_is_released_before_the_last_reading(run):
     text = shown(run("%memit bytearray(80 * MIB)"))
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from support.front_ends import Kernel, shell_with_nbprof
-from support.memory_cases import on_linux
+from support.memory_cases import of_this_process, on_linux
 from support.memory_spikes import MIB
 
 from nbprof.errors import NbprofError
@@ -82,7 +82,7 @@ def test_the_lines_of_a_cell_are_measured_in_a_real_kernel(kernel):
     assert " 3 " in rows["7"]
 
 
-@on_linux
+@of_this_process
 def test_a_function_defined_in_a_file_is_measured(run, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "mine_in_a_file.py").write_text("import numpy as np\n\n" + FUNCTION)
@@ -179,7 +179,7 @@ def test_shell_commands_and_magics_are_shown_as_typed(run):
     assert "   %memit -q pass" in text
 
 
-@on_linux
+@of_this_process
 def test_memit_around_and_inside_mprun_each_have_their_own_peak(run):
     outcome = run("%%memit\n%%mprun\nx = np.ones(13_107_200); del x\n%memit np.ones(6_553_600)")
 

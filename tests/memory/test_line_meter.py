@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from support.memory_cases import on_linux
+from support.memory_cases import of_this_process
 from support.memory_spikes import MIB
 
 from nbprof.memory import line_meter
@@ -50,7 +50,7 @@ def make_and_free():
     del b
 
 
-@on_linux
+@of_this_process
 def test_a_line_includes_what_it_calls():
     inner, outer = measured(call_make, make_40, call_make)
 
@@ -58,7 +58,7 @@ def test_a_line_includes_what_it_calls():
     assert growth(outer) == pytest.approx([40], abs=1)
 
 
-@on_linux
+@of_this_process
 def test_recursive_calls_count_once():
     (lines,) = measured(lambda: recurse(4), recurse)
 
@@ -66,7 +66,7 @@ def test_recursive_calls_count_once():
     assert growth(lines) == pytest.approx([200, 160], abs=2)
 
 
-@on_linux
+@of_this_process
 def test_a_line_that_frees_memory_shows_what_is_held_after_it(monkeypatch):
     monkeypatch.setattr(line_meter, "LONG_LINE_NS", 0)  # freeing may take less than 20 µs
     target = function_target(make_and_free, "make_and_free", {})

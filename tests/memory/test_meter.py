@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from support.memory_cases import on_linux
+from support.memory_cases import of_this_process, on_linux
 from support.memory_spikes import MIB, spike
 
 from nbprof.errors import NbprofError
@@ -11,7 +11,7 @@ from nbprof.memory import measure
 from nbprof.memory.meter import Measurement
 
 
-@on_linux
+@of_this_process
 @pytest.mark.parametrize("lock_held", [False, True], ids=["lock free", "lock held"])
 @pytest.mark.parametrize("milliseconds", [1, 10])
 def test_a_short_spike_after_a_higher_one_is_found_to_within_a_mebibyte(milliseconds, lock_held):
@@ -25,7 +25,7 @@ def test_a_short_spike_after_a_higher_one_is_found_to_within_a_mebibyte(millisec
     assert run.result.peak == pytest.approx(run.result.baseline + run.result.increment)
 
 
-@on_linux
+@of_this_process
 def test_nested_measurements_of_real_memory_are_each_right():
     with measure() as outer:
         with measure() as first:
@@ -37,7 +37,7 @@ def test_nested_measurements_of_real_memory_are_each_right():
     assert found == pytest.approx([150, 150, 50], abs=2)
 
 
-@on_linux
+@of_this_process
 def test_a_measurement_in_another_thread_does_not_take_the_peak_from_this_one():
     def measure_often():
         for _ in range(20):

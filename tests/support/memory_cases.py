@@ -1,9 +1,12 @@
-"""Shared by tests of memory: a mark for Linux, scripts in other processes, results made by hand."""
+"""Shared by tests of memory: marks, scripts in other processes, results made by hand."""
 
+import functools
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.memory_spikes import MIB
@@ -13,6 +16,34 @@ from nbprof.memory.result import LINE, OP, STEP, Mark, MemoryResult, MemoryRun
 from nbprof.memory.sampler import Curve
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux resets its watermark")
+
+
+def of_this_process(test):
+    """Run a test of this process' resident memory, on Linux.
+
+    Linux may take away pages of files (libraries, cold code) at any moment, which looks like freed
+    memory. The test runs again if it failed while that happened, and only then.
+    """
+
+    @functools.wraps(test)
+    def run_undisturbed(*args, **kwargs):
+        for _ in range(20):
+            before = _resident_mib()
+            try:
+                return test(*args, **kwargs)
+            except AssertionError as error:
+                after = _resident_mib()
+                error.add_note(f"resident MiB before and after the test: {before}, {after}")
+                if before["RssFile"] - after["RssFile"] < 0.5:
+                    raise
+        raise AssertionError("Linux took pages away in each of twenty runs of this test")
+
+    return on_linux(run_undisturbed)
+
+
+def _resident_mib():
+    status = Path("/proc/self/status").read_text()
+    return {name: int(size) / 1024 for name, size in re.findall(r"(Rss\w+):\s+(\d+) kB", status)}
 
 
 def run_script(script):
