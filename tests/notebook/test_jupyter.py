@@ -82,9 +82,9 @@ def app(request, chrome, folder, address):
     app = request.param(chrome, address)
     app.open(app.file)
     app.run_all()
-    app.cell(ASKED).locator(".jp-OutputArea-output").nth(1).wait_for(timeout=180_000)
+    app.cell(ASKED).locator(".jp-OutputArea-output").nth(1).wait_for()
     for place in (REPORT, TREE, CODE, WIDGET):
-        app.explorer(place).root.wait_for(timeout=60_000)
+        app.explorer(place).root.wait_for()
     yield app
     app.close()
 
@@ -231,13 +231,13 @@ def test_the_widget_reports_the_selection_to_python(app, keep):
 
     app.run(ASKED)
     outputs = app.cell(ASKED).locator(".jp-OutputArea-output")
-    outputs.filter(has_text=re.compile(r"%tfprof op .*\(\d")).wait_for(timeout=60_000)
+    outputs.filter(has_text=re.compile(r"%tfprof op .*\(\d")).wait_for()
     assert "MatMul" in outputs.last.inner_text()
     keep("explorer-python.png", WIDGET, ASKED)
     live.button("Whole time").click()
     live.row("MatMul").locator(".nbx-name").click()
     app.run(ASKED)
-    outputs.filter(has_text="None").wait_for(timeout=60_000)
+    outputs.filter(has_text="None").wait_for()
 
 
 def test_the_kernel_adds_up_a_stretch_of_time_if_the_browser_lacks_runs(app):
@@ -250,7 +250,7 @@ def test_the_kernel_adds_up_a_stretch_of_time_if_the_browser_lacks_runs(app):
     app.page.keyboard.press("r")
 
     status = live.root.locator(".nbx-flame .nbx-status", has_text="the table shows what began")
-    status.wait_for(timeout=60_000)
+    status.wait_for()
     assert "whole parts" not in status.inner_text()
     app.write(ASKED, ASK)
     app.run(ASKED)
@@ -260,7 +260,7 @@ def test_keys_move_on_the_memory_curve_and_python_knows_the_range(app):
     app.write(ASKED, CURVE)
     app.run(ASKED)
     curve = app.cell(ASKED).get_by_role("slider")
-    curve.wait_for(timeout=60_000)
+    curve.wait_for()
     height = curve.evaluate("element => element.closest('.nbx').offsetHeight")
     curve.focus()
 
@@ -271,7 +271,7 @@ def test_keys_move_on_the_memory_curve_and_python_knows_the_range(app):
     assert curve.evaluate("element => element.closest('.nbx').offsetHeight") == height
     app.write(CODE, "print('zoomed', curve.time_range is not None)")
     app.run(CODE)
-    app.cell(CODE).get_by_text("zoomed True").wait_for(timeout=60_000)
+    app.cell(CODE).get_by_text("zoomed True").wait_for()
     app.write(CODE, "%tfprof code")
     app.run(CODE)
     app.write(ASKED, ASK)
@@ -282,7 +282,7 @@ def test_keys_move_on_the_memory_curve_and_python_knows_the_range(app):
 def test_the_report_is_readable_in_dark_and_light_themes(app, keep, shade):
     app.theme(shade)
 
-    app.page.wait_for_function(f"({CONTRAST})() >= 4.5", timeout=15_000)
+    app.page.wait_for_function(f"({CONTRAST})() >= 4.5")
     for place in (REPORT, TREE, WIDGET):
         keep(f"cell-{place}-{shade}.png", place)
 
@@ -295,7 +295,7 @@ def test_closing_a_widget_of_100_000_rows_frees_its_memory(app):
     app.write(ASKED, "many = wide.explore()\ndisplay(many)")
     app.run(ASKED)
     many = app.explorer(ASKED)
-    many.root.wait_for(timeout=60_000)
+    many.root.wait_for()
     many.search("op_42424", "1 of 100,000 rows match")
     assert many.names == ["_TFProfRoot", "layer_42", "block_42", "op_42424"]
     taken = app.held() - before
@@ -332,7 +332,7 @@ def test_a_saved_page_shows_the_explorer_without_a_network(chrome, page_on_disk)
     page.goto(page_on_disk.as_uri(), wait_until="domcontentloaded")
 
     report = Explorer(page.locator(".nbx").first)
-    report.root.wait_for(timeout=20_000)
+    report.root.wait_for()
     report.heading("node name").click()
     assert report.names == sorted(report.names, key=str.lower)
     report.search("conv2dbackprop", "2 of")
@@ -367,14 +367,14 @@ def test_an_untrusted_notebook_shows_a_table_and_a_tree(app, saved):
     nbformat.write(notebook, other)
 
     app.reopen_without_kernel(other.name)
-    app.page.locator(".nbprof").nth(1).wait_for(timeout=60_000)
+    app.page.locator(".nbprof").nth(1).wait_for()
     _table_and_tree(app.page)
 
 
 def test_a_reopened_notebook_shows_the_explorer_without_a_kernel(app, saved):
     app.reopen_without_kernel(saved.name)
     report = app.explorer(REPORT)
-    report.root.wait_for(timeout=60_000)
+    report.root.wait_for()
 
     assert app.connected_kernels() == []
     report.heading("node name").click()

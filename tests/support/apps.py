@@ -5,9 +5,20 @@ import re
 import time
 import urllib.request
 
+from support.lab import PATIENCE
+
 SIZE = {"width": 1200, "height": 1000}
-PATIENCE = 30
-"""Seconds to wait for a condition before the test fails."""
+COMMAND = """([name, arguments, patience]) => Promise.race([
+    window.jupyterapp.commands.execute(name, arguments),
+    new Promise((_, fail) => setTimeout(() => {
+        const dialog = document.querySelector(".jp-Dialog")?.innerText;
+        fail(new Error(`${name} did not end; dialog: ${dialog}`));
+    }, patience * 1000)),
+])"""
+"""Runs a command; fails if it does not end, as when JupyterLab shows a dialog."""
+
+FRAME = "new Promise(done => { requestAnimationFrame(done); setTimeout(done, 100) })"
+"""Waits for the next frame, but not for long: a page that shows nothing new may draw none."""
 
 
 def until(page, condition):
@@ -15,7 +26,7 @@ def until(page, condition):
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, "the condition did not come true"
-        page.evaluate("new Promise(requestAnimationFrame)")
+        page.evaluate(FRAME)
 
 
 class App:
@@ -33,8 +44,8 @@ class App:
     def open(self, notebook):
         """Open a notebook and wait for its cells."""
         self.page.goto(f"{self.address}/{self.url.format(notebook)}")
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_function("window.jupyterapp !== undefined")
 
     def run_all(self):
         """Start running all cells."""
@@ -45,8 +56,7 @@ class App:
         """Wait until the kernel is idle."""
         self.page.wait_for_function(
             "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
-            " === 'idle'",
-            timeout=60_000,
+            " === 'idle'"
         )
 
     def run(self, place):
@@ -84,10 +94,7 @@ class App:
 
     def command(self, name, **arguments):
         """Run a command of the application and wait until it has ended."""
-        self.page.evaluate(
-            "([name, arguments]) => window.jupyterapp.commands.execute(name, arguments)",
-            [name, arguments],
-        )
+        self.page.evaluate(COMMAND, [name, arguments, PATIENCE])
 
     def theme(self, shade):
         """Change to the light or the dark theme."""
@@ -120,7 +127,7 @@ class App:
 
     def _ask(self, what, method="GET"):
         request = urllib.request.Request(f"{self.address}/api/{what}", method=method)
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.loads(answer.read() or "null")
 
 

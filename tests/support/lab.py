@@ -1,5 +1,6 @@
 """A real Jupyter server with JupyterLab and Notebook 7, and a real Chromium."""
 
+import json
 import os
 import socket
 import subprocess
@@ -15,6 +16,17 @@ BROWSER_FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+
+PATIENCE = 300
+"""Seconds to wait for a condition before a test fails; a busy machine may need most of them."""
+
+SETTINGS = {
+    # A dialog with news would cover the notebook.
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    # Saving twice at once ends in a dialog that waits for an answer.
+    "docmanager-extension/plugin": {"autosave": False},
+}
+"""Settings of JupyterLab, by plugin."""
 
 
 def write_notebook(path: Path, *cells: str) -> None:
@@ -34,7 +46,7 @@ def server(folder: Path):
     private = folder / ".jupyter"
     variables = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     environment = {**os.environ, **{name: str(private / name) for name in variables}}
-    environment["JUPYTERLAB_SETTINGS_DIR"] = _quiet_settings(private)
+    environment["JUPYTERLAB_SETTINGS_DIR"] = str(_write_settings(private / "settings"))
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
         *("--IdentityProvider.token=", "--ServerApp.password=", "--expose-app-in-browser"),
@@ -62,18 +74,17 @@ def _end(process: subprocess.Popen) -> None:
         process.wait()
 
 
-def _quiet_settings(private: Path) -> str:
-    """Write settings that turn off news, whose dialog would cover the notebook."""
-    settings = private / "settings"
-    file = settings / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
-    file.parent.mkdir(parents=True)
-    file.write_text('{"fetchNews": "false", "checkForUpdates": false}', encoding="utf-8")
-    return str(settings)
+def _write_settings(folder: Path) -> Path:
+    for plugin, values in SETTINGS.items():
+        file = folder / "@jupyterlab" / f"{plugin}.jupyterlab-settings"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(values), encoding="utf-8")
+    return folder
 
 
 def _wait_for(address: str, process: subprocess.Popen) -> None:
     """Wait until the server answers; raise if it ends or takes too long."""
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         try:
             urllib.request.urlopen(address, timeout=5).close()
@@ -85,6 +96,23 @@ def _wait_for(address: str, process: subprocess.Popen) -> None:
     raise RuntimeError("JupyterLab did not start; server.log in its folder says why")
 
 
+class PatientBrowser:
+    """A browser whose pages wait for PATIENCE seconds."""
+
+    def __init__(self, opened):
+        self._opened = opened
+
+    def new_context(self, **options):
+        context = self._opened.new_context(**options)
+        context.set_default_timeout(PATIENCE * 1000)
+        return context
+
+    def new_page(self, **options):
+        page = self._opened.new_page(**options)
+        page.set_default_timeout(PATIENCE * 1000)
+        return page
+
+
 @contextmanager
 def browser(executable: str):
     from playwright.sync_api import sync_playwright
@@ -92,6 +120,6 @@ def browser(executable: str):
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=executable, args=BROWSER_FLAGS)
         try:
-            yield opened
+            yield PatientBrowser(opened)
         finally:
             opened.close()
