@@ -49,7 +49,11 @@ def compare_hosts(
     host = _host_of_events(profile)
     columns = {}
     for name in _machines(profile)["host"].tolist():
-        own = replace(profile, events=profile.events[host == name].reset_index(drop=True))
+        own = replace(
+            profile,
+            events=profile.events[host == name].reset_index(drop=True),
+            recording=replace(profile.recording, outside_ops_bytes=0.0),
+        )
         columns[name] = _sums_by_name(own.view(view, **options).frame, view, column)
     table = _side_by_side(columns)
     least, most = table.min(axis=1), table.max(axis=1)
