@@ -32,12 +32,11 @@ class Lifetimes:
     def curve(self) -> LiveCurve:
         """Add up allocations and releases in order of time."""
         released = np.flatnonzero(~np.isnan(self.end_ns))
-        # What is released and allocated at the same moment may be the same memory.
-        time: Floats = np.concatenate((self.end_ns[released], self.start_ns.astype(np.float64)))
+        # Allocations come before the releases of the same moment: even a short peak counts.
+        time: Floats = np.concatenate((self.start_ns.astype(np.float64), self.end_ns[released]))
         order = np.argsort(time, kind="stable")
-        size = np.where(self.end_ns <= self.start_ns, 0, self.size)
-        change = np.concatenate((-size[released], size))[order]
-        device = np.concatenate((self.device[released], self.device))[order]
+        change = np.concatenate((self.size, -self.size[released]))[order]
+        device = np.concatenate((self.device, self.device[released]))[order]
         live = np.zeros(len(change), dtype=np.int64)
         peaks = []
         for number in range(int(self.device.max(initial=-1)) + 1):
@@ -47,7 +46,10 @@ class Lifetimes:
         return LiveCurve(time[order], device, live, np.array(peaks, dtype=np.intp))
 
     def alive_at_peak(self) -> Mask:
-        """Mark what was alive when the live bytes of its device were highest."""
+        """Mark what was alive when the live bytes of its device were highest.
+
+        What is marked adds up to the peaks.
+        """
         curve = self.curve()
         moment = curve.time_ns[curve.peaks][self.device]
-        return (self.start_ns <= moment) & ~(self.end_ns <= moment)
+        return (self.start_ns <= moment) & ~(self.end_ns < moment)

@@ -31,7 +31,7 @@ def live_at(allocations, device, moment):
     return sum(
         size
         for where, start, lasts, size in allocations
-        if where == device and start <= moment and (lasts is None or moment < start + lasts)
+        if where == device and start <= moment and (lasts is None or moment <= start + lasts)
     )
 
 
@@ -62,8 +62,8 @@ def test_live_memory_is_never_negative_and_ends_with_what_is_never_released(allo
         assert curve.live[curve.device == number][-1] == kept
 
 
-def test_memory_that_is_handed_on_at_the_same_moment_counts_once():
-    made = lifetimes([(0, 0, 5, 100), (0, 5, None, 100)])
+def test_what_is_released_at_the_moment_of_the_peak_is_part_of_it():
+    made = lifetimes([(0, 0, 5, 100), (0, 5, None, 1)])
 
-    assert made.curve().live.tolist() == [100, 0, 100]
-    assert made.alive_at_peak().tolist() == [True, False]
+    assert made.curve().live.tolist() == [100, 101, 1]
+    assert made.alive_at_peak().tolist() == [True, True]
