@@ -10,6 +10,14 @@ In the `op` view a metric `m` also has `m_percent`, the row's own share, and
 `m_accumulated_percent`, the share of the row and all rows below it; counts have neither. In tree
 views every metric `m` also has `total_m`, which includes everything below the row. Variables of a
 profiled cell are rows only if `-select`, `-order_by` or `-min_params` names `params`.
+
+`live_bytes` is not a sum over time: it is what was alive at one moment, when the live memory of
+the cell was highest (`profile.memory().attrs["peak"]`; several devices count at the peak of each).
+So all rows together are that peak to the byte, and a tensor that was passed on counts for the op
+that allocated it. What no op allocated, such as tensors made from numpy arrays, has the row
+`outside ops`, in the code view `no Python line known` and in the layer view `outside layers`.
+`-step N` and a time range in the explorer show what the runs in them had allocated of it; `-step
+-1` shows the whole, since a peak is not divided by steps.
 """
 
 

@@ -56,6 +56,8 @@ class Recording:
     """Bytes freed by the cell but kept by the C library's allocator; -1: not known."""
     children_bytes: float = -1.0
     """The most bytes that all child processes held in a sample; -1: there were none."""
+    outside_ops_bytes: float = 0.0
+    """Bytes alive at the peak of live memory that no known op run had allocated."""
 
 
 no_allocator = empty(event="int64", kind="object", micros="int64", bytes="int64")

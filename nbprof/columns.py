@@ -40,6 +40,8 @@ class Metric:
     """The devices whose events count."""
     adds: tuple[str, ...] = ()
     """The metrics it is the sum of, if it does not come from a table."""
+    at_one_moment: bool = False
+    """Whether it is an amount at one moment of the cell, which no average over steps divides."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,10 @@ class Column:
     """Whether the op view prints both shares of a zero as 0, as tfprof does for bytes."""
     not_in_traces: str = ""
     """What to call it in the note that a trace without the program's graph lacks it."""
+    not_in_tfprof: str = ""
+    """What to call it in the note that tfprof's inputs lack it."""
+    from_allocator: bool = False
+    """Whether it is computed from allocations, which may not have been recorded."""
     from_shapes: bool = False
     """Whether it is computed from shapes, which may be unknown for some runs."""
     not_for_lines: bool = False
@@ -114,6 +120,7 @@ COLUMNS: dict[str, Column] = {
             measures=(Metric(name="bytes", column="bytes"),),
             unit=BYTES,
             no_share_of_zero=True,
+            from_allocator=True,
         ),
         Column(
             name="peak_bytes",
@@ -122,6 +129,7 @@ COLUMNS: dict[str, Column] = {
             measures=(Metric(name="peak_bytes", column="peak_bytes"),),
             unit=BYTES,
             no_share_of_zero=True,
+            from_allocator=True,
         ),
         Column(
             name="residual_bytes",
@@ -131,6 +139,7 @@ COLUMNS: dict[str, Column] = {
             measures=(Metric(name="residual_bytes", column="residual_bytes"),),
             unit=BYTES,
             no_share_of_zero=True,
+            from_allocator=True,
         ),
         Column(
             name="output_bytes",
@@ -184,6 +193,17 @@ COLUMNS: dict[str, Column] = {
             ),
             unit=MICROS,
             always=True,
+        ),
+        Column(
+            name="live_bytes",
+            title="live bytes",
+            help="of the memory that was alive when the cell held the most, what the op allocated; "
+            "adds up to that peak; with oneDNN, tensors below 256 KiB are left out",
+            measures=(Metric(name="live_bytes", column="live_bytes", at_one_moment=True),),
+            unit=BYTES,
+            no_share_of_zero=True,
+            from_allocator=True,
+            not_in_tfprof="what was alive at the peak",
         ),
         Column(
             name="params",
@@ -264,6 +284,11 @@ def summed_columns() -> tuple[str, ...]:
         for metric in column.measures
         if metric.table == "events" and metric.column and metric.dtype == "float64"
     )
+
+
+def allocator_columns() -> tuple[str, ...]:
+    """Return the columns that are computed from allocations."""
+    return tuple(column.name for column in COLUMNS.values() if column.from_allocator)
 
 
 def is_count(metric: str) -> bool:

@@ -11,6 +11,11 @@ from nbprof.view_kinds import VIEWS
 
 __all__ = ["EVERYTHING", "Output", "ViewOptions", "check_output"]
 
+SELECTED = ("micros", "live_bytes", "occurrence")
+"""The columns of a recorded cell or a trace that are shown if none are selected."""
+TFPROF_SELECTED = ("bytes", "micros", "occurrence")
+"""Those of tfprof's inputs."""
+
 
 @dataclass(frozen=True)
 class ViewOptions:
@@ -18,7 +23,9 @@ class ViewOptions:
 
     max_depth: int = 100
     order_by: str = "micros"
-    select: tuple[str, ...] = ("bytes", "micros", "occurrence")
+    select: tuple[str, ...] | None = None
+    """The columns to show. None means those of `SELECTED` for a recorded cell and those of
+    `TFPROF_SELECTED` for tfprof's inputs."""
     step: int | Literal["all"] | None = None
     """The number of a step, -1 for the average over the steps in which a node ran, or `all` for
     their sum. None means `all` for a recorded cell and -1 for tfprof's inputs."""
@@ -49,9 +56,14 @@ class ViewOptions:
         }
         return cls(**parsed, minimum=minimum)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns to show of a recorded cell."""
+        return SELECTED if self.select is None else self.select
+
     def uses(self, column: str) -> bool:
         """Return whether a column is shown, sorted by or given a minimum."""
-        return column in (*self.select, self.order_by, *self.minimum)
+        return column in (*self.columns, self.order_by, *self.minimum)
 
 
 def with_preset(given: Mapping[str, object]) -> dict[str, Any]:
@@ -75,8 +87,8 @@ def check_output(view: str, options: ViewOptions) -> None:
         supported = ", ".join(name for name, other in VIEWS.items() if other.has_pprof)
         raise NbprofError(f"the {view} view has no pprof output; these have one: {supported}.")
     columns = [name for name in metric_names() if name != "occurrence"]
-    if len(options.select) != 1 or options.select[0] not in columns:
+    if len(options.columns) != 1 or options.columns[0] not in columns:
         raise NbprofError(
             f"-output pprof needs exactly one column, -select {' or '.join(columns)}; "
-            f"not {','.join(options.select) or 'none'}."
+            f"not {','.join(options.columns) or 'none'}."
         )

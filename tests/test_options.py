@@ -10,7 +10,7 @@ def test_defaults_fit_a_captured_cell():
     assert options == ViewOptions()
     assert options.max_depth == 100
     assert options.order_by == "micros"
-    assert options.select == ("bytes", "micros", "occurrence")
+    assert options.columns == ("micros", "live_bytes", "occurrence")
     assert options.step is None
 
 

@@ -9,7 +9,7 @@ from support.paths import PACKAGE
 
 SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
-    *("op_types", "view_kinds", "flags", "flag_values"),
+    *("op_types", "view_kinds", "flags", "flag_values", "note", "lifetimes"),
 }
 """Modules that every room may import; they import only each other."""
 

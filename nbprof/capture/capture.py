@@ -11,12 +11,6 @@ from nbprof.arrays import Ints
 CALLING_THREAD = "nbprof: the cell begins"
 """Name of the event that marks the cell's thread in the trace."""
 
-ONLY_LARGE = (
-    "memory figures are lower bounds: with oneDNN, TensorFlow records only allocations of 256 KiB "
-    "and more; set TF_ENABLE_ONEDNN_OPTS=0 before importing TensorFlow, and {} records them all"
-)
-"""Note on memory with oneDNN; `{}` is what records the trace."""
-
 Frame = tuple[str, int, str]
 """File, line number, function name."""
 Stack = tuple[Frame, ...]

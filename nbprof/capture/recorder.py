@@ -12,12 +12,14 @@ from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.budget import Budget
-from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture, Model
+from nbprof.capture.capture import CALLING_THREAD, Capture, Model
 from nbprof.capture.compat import definitions, hooks, profiler_session, switches
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.model_objects import find_model
 from nbprof.capture.sessions import SessionWatch
+from nbprof.columns import allocator_columns
 from nbprof.errors import NbprofError
+from nbprof.note import Note
 from nbprof.units import format_seconds
 
 DEFAULT_LIMIT = 60.0
@@ -227,10 +229,8 @@ class Recorder:
     def _record_allocations(self) -> None:
         self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
         self._only_large = self._has_memory and switches.hides_small_allocations()
-        if self._only_large:
-            self._notes.append(ONLY_LARGE.format("it"))
-        elif not self._has_memory:
-            self._notes.append(MEMORY_LOST)
+        if not self._has_memory:
+            self._notes.append(Note(MEMORY_LOST, allocator_columns()))
 
     def _set_level(self) -> str:
         """Choose how much the trace records, and describe it."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from nbprof import file_format
 from nbprof._profile import TABLES, Profile
 from nbprof.errors import NbprofError
+from nbprof.note import columns_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,7 @@ def write_profile(profile: Profile, file: BinaryIO) -> None:
         "version": file_format.VERSION,
         "recording": _encode_all(asdict(profile.recording), "recording"),
         "fields": _encode_all({name: getattr(profile, name) for name in others}, "profile"),
+        "columns_of_notes": list(map(columns_of, profile.notes)),
         "tables": tables,
     }
     text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -8,6 +8,7 @@ from nbprof.errors import NbprofError
 from nbprof.files.file_kinds import TRACE, Source, kind_of, read_trace
 from nbprof.files.locations import as_text
 from nbprof.files.logdir import host_of
+from nbprof.note import reworded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -118,7 +119,9 @@ def _name_notes(profiles: "list[Profile]") -> "list[Profile]":
         replace(
             profile,
             notes=tuple(
-                note if note in common else f"{profile.machines['host'].iloc[0]}: {note}"
+                note
+                if note in common
+                else reworded(note, f"{profile.machines['host'].iloc[0]}: {note}")
                 for note in profile.notes
             ),
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nbprof.flags import MEMIT, MEMOBJ, MPRUN, TFPROF
-from nbprof.options import ViewOptions
+from nbprof.options import TFPROF_SELECTED, ViewOptions
 from nbprof.view_kinds import VIEWS
 
 ADVISE, SET, HELP, RESET = "advise", "set", "help", "reset"
@@ -60,8 +60,8 @@ MAGICS = {
             ("%tfprof [{views}] [options]", "view the last profile without running anything"),
         ),
         remark="The cell runs unchanged, and the report follows its output. Defaults: the op "
-        f"view, -order_by {_DEFAULTS.order_by}, -select {','.join(_DEFAULTS.select)}, "
-        f"-max_depth {_DEFAULTS.max_depth}.",
+        f"view, -order_by {_DEFAULTS.order_by}, -select {','.join(_DEFAULTS.columns)} "
+        f"({','.join(TFPROF_SELECTED)} for tfprof's inputs), -max_depth {_DEFAULTS.max_depth}.",
         block="with nbprof.profile() as run",
         block_result="run.profile",
         has_views=True,

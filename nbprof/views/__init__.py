@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, cast
 
 from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
-from nbprof.options import check_output
+from nbprof.options import SELECTED, TFPROF_SELECTED, check_output
 from nbprof.view_kinds import VIEWS, ViewKind, view_names
 from nbprof.views.measure import only_what_ran
 from nbprof.views.notes import why_nothing
+from nbprof.views.outside_ops import with_outside_ops
 from nbprof.views.view import unwritten
 
 if TYPE_CHECKING:
@@ -26,22 +27,31 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
     """Return the view called `name` of a profile."""
     if name not in VIEWS:
         raise NbprofError(f"there is no view {name!r}; views are {view_names()}.")
+    options = _resolved(options, profile)
     check_output(name, options)
     make = _maker(VIEWS[name])
-    named_columns = (*options.select, options.order_by, *options.minimum)
     # Only `params` counts variables, which never run.
-    counted = profile if "params" in named_columns else only_what_ran(profile)
+    counted = profile if options.uses("params") else only_what_ran(profile)
+    if options.uses("live_bytes"):
+        counted = with_outside_ops(counted, options)
     shown = make(counted, options)
     notes = shown.notes + _columns_not_here(name, options)
     notes += why_nothing(shown, lambda other: make(counted, other)) + unwritten(options)
     return replace(shown, profile=profile, notes=notes)
 
 
+def _resolved(options: "ViewOptions", profile: "Profile") -> "ViewOptions":
+    """Return the options with the columns that are shown of this profile."""
+    if options.select is not None:
+        return options
+    return replace(options, select=TFPROF_SELECTED if profile.recording.tfprof else SELECTED)
+
+
 def _columns_not_here(view: str, options: "ViewOptions") -> tuple[str, ...]:
     """Return a note for each selected column that this view does not have."""
     return tuple(
         f"the {view} view has no {name}; these have it: {', '.join(COLUMNS[name].views)}"
-        for name in options.select
+        for name in options.columns
         if COLUMNS[name].views and view not in COLUMNS[name].views
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
 from nbprof.views.live_memory import peaks
 from nbprof.views.measure import Members, measure
@@ -49,8 +50,13 @@ def compare_hosts(
     host = _host_of_events(profile)
     columns = {}
     for name in _machines(profile)["host"].tolist():
-        own = replace(profile, events=profile.events[host == name].reset_index(drop=True))
-        columns[name] = _sums_by_name(own.view(view, **options).frame, view, column)
+        own = replace(
+            profile,
+            events=profile.events[host == name].reset_index(drop=True),
+            recording=replace(profile.recording, outside_ops_bytes=0.0),
+        )
+        shown = own.view(view, **_selecting(column, options))
+        columns[name] = _sums_by_name(shown.frame, view, column)
     table = _side_by_side(columns)
     least, most = table.min(axis=1), table.max(axis=1)
     compared = table.assign(
@@ -61,6 +67,15 @@ def compare_hosts(
     )
     order = (most - least).sort_values(ascending=False, kind="stable").index
     return compared.loc[order].rename_axis("name").reset_index()
+
+
+def _selecting(column: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Select the column to compare, unless the options select others."""
+    if not options.keys().isdisjoint(("select", "preset")):
+        return options
+    metric = column.removeprefix("total_")
+    names = [name for name, declared in COLUMNS.items() if metric in declared.metrics]
+    return {**options, "select": names} if names else options
 
 
 def _sums_by_name(frame: pd.DataFrame, view: str, column: str) -> "pd.Series[float]":

@@ -7,9 +7,12 @@ import pandas as pd
 
 from nbprof.arrays import Mask, Rows
 from nbprof.errors import NbprofError
+from nbprof.lifetimes import Lifetimes
 from nbprof.views.code import label
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from nbprof._profile import Profile
 
 NO_CURVE = (
@@ -33,37 +36,30 @@ def peaks(profile: "Profile") -> dict[str, dict[str, float]]:
 
 def _curve(allocations: pd.DataFrame) -> pd.DataFrame:
     """Add up allocations and releases in order of time."""
-    code, devices = pd.factorize(allocations["device"])
-    changes = _changes(allocations.assign(device=code))
-    micros, device, change = (changes[name].to_numpy() for name in ("micros", "device", "bytes"))
-    live = np.zeros(len(changes), dtype=np.int64)
-    peak = {}
-    for number, name in enumerate(devices):
-        rows = np.flatnonzero(device == number)
-        live[rows] = np.cumsum(change[rows])
-        highest = rows[np.argmax(live[rows])]
-        peak[name] = {"micros": float(micros[highest]), "live_bytes": int(live[highest])}
-    names = devices.to_numpy(dtype=object)[device]
-    curve = pd.DataFrame({"micros": micros, "device": names, "live_bytes": live})
-    curve.attrs["peak"] = {name: peak[name] for name in sorted(peak)}
-    return curve
-
-
-def _changes(allocations: pd.DataFrame) -> pd.DataFrame:
-    """List allocations and, as negative bytes, known releases in order of time in µs."""
-    size = allocations["bytes"].to_numpy(np.int64)
-    start, end = (allocations[name].to_numpy(np.float64) for name in ("start_ns", "end_ns"))
-    freed = np.flatnonzero(~np.isnan(end))
-    micros = np.concatenate((start, end[freed])) / 1e3
-    order = np.argsort(micros, kind="stable")
-    row = np.concatenate((np.arange(len(start)), freed))[order]
-    return pd.DataFrame(
-        {
-            "micros": micros[order],
-            "device": allocations["device"].to_numpy()[row],
-            "bytes": np.where(order < len(start), size[row], -size[row]),
-        }
+    lifetimes, devices = _lifetimes(allocations)
+    curve = lifetimes.curve()
+    micros = curve.time_ns / 1e3
+    table = pd.DataFrame(
+        {"micros": micros, "device": devices[curve.device], "live_bytes": curve.live}
     )
+    peak = {
+        device: {"micros": float(micros[point]), "live_bytes": int(curve.live[point])}
+        for device, point in zip(devices, curve.peaks.tolist(), strict=True)
+    }
+    table.attrs["peak"] = {device: peak[device] for device in sorted(peak)}
+    return table
+
+
+def _lifetimes(allocations: pd.DataFrame) -> "tuple[Lifetimes, npt.NDArray[np.object_]]":
+    """Return the lifetimes of allocations, and the names of the devices they number."""
+    device, names = pd.factorize(allocations["device"])
+    lifetimes = Lifetimes(
+        device=device.astype(np.intp),
+        start_ns=allocations["start_ns"].to_numpy(np.int64),
+        end_ns=allocations["end_ns"].to_numpy(np.float64),
+        size=allocations["bytes"].to_numpy(np.int64),
+    )
+    return lifetimes, names.to_numpy(dtype=object)
 
 
 def _allocations(profile: "Profile") -> pd.DataFrame:
@@ -76,12 +72,8 @@ def _allocations(profile: "Profile") -> pd.DataFrame:
 
 def alive_at_peak(profile: "Profile") -> Mask:
     """Mark the allocations that were alive when their device reached its peak."""
-    allocations = _allocations(profile)
-    peak = _curve(allocations).attrs["peak"]
-    moments = {device: round(reached["micros"] * 1e3) for device, reached in peak.items()}
-    moment = allocations["device"].map(moments)
-    alive = (allocations["start_ns"] <= moment) & ~(allocations["end_ns"] <= moment)
-    return alive.to_numpy(dtype=bool)
+    lifetimes, _ = _lifetimes(_allocations(profile))
+    return lifetimes.alive_at_peak()
 
 
 def live_at_peak(profile: "Profile") -> pd.DataFrame:

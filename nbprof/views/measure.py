@@ -92,12 +92,28 @@ def measure(
     metrics = _add_up_events(events, member, count, wanted)
     if step == -1 and len(profile.steps) > 1:
         divisor = _steps_of_each(events["step"].to_numpy(np.int64), member, count)
-        metrics = {name: values / divisor for name, values in metrics.items()}
+        moments = {metric.name for metric in wanted if metric.at_one_moment}
+        averages = {name: metrics[name] / divisor for name in metrics if name not in moments}
+        metrics |= averages
+    if step in ("all", -1):
+        metrics |= _without_runs(profile, members, wanted, metrics)
     if profile.recording.tfprof:
         metrics = {name: np.trunc(values) for name, values in metrics.items()}
         if uses("float_ops"):
             metrics["float_ops"] = _logged_float_ops(profile, members, metrics["run_count"])
     return metrics | _count_nodes(profile, members, wanted)
+
+
+def _without_runs(
+    profile: "Profile", members: Members, wanted: list[Metric], metrics: Metrics
+) -> Metrics:
+    """Return what nodes have at one moment of the cell although they never run."""
+    own = {
+        metric.name: profile.nodes[metric.column].to_numpy(np.float64)[members.node]
+        for metric in wanted
+        if metric.at_one_moment and metric.column in profile.nodes
+    }
+    return {name: np.where(values > 0, values, metrics[name]) for name, values in own.items()}
 
 
 def _wanted(uses: "Callable[[str], bool]") -> "Iterator[Metric]":
@@ -213,9 +229,11 @@ def add_up(metrics: Metrics, group: Groups, count: int) -> Metrics:
 
 
 def known(metrics: Metrics, name: str) -> npt.NDArray[np.bool_]:
-    """Mask of known values; variables never ran, so they have no memory."""
+    """Mask of known values; a 0 of what never ran, such as a variable, says nothing."""
     has_value: npt.NDArray[np.bool_] = ~np.isnan(metrics[name])
-    return has_value & (metrics["run_count"] > 0) if name in summed_columns() else has_value
+    if name not in summed_columns():
+        return has_value
+    return has_value & ((metrics["run_count"] > 0) | (metrics[name] > 0))
 
 
 def whole(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:

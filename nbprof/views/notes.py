@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from nbprof.note import columns_of
 from nbprof.options import ViewOptions
 from nbprof.view_kinds import VIEWS
 
@@ -21,18 +22,21 @@ LISTED_TYPES = 5
 
 NO_DEFINITIONS = "a trace alone does not know {}; %%tfprof records them for TensorFlow"
 
+NOT_IN_TFPROF = "tfprof's inputs do not know {}; %%tfprof records it"
+
 
 def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> tuple[str, ...]:
     """Return the profile's notes and those about a view and its columns."""
     selected = {column.name for column in columns}
-    notes = profile.notes
+    notes = tuple(note for note in profile.notes if _matters(note, profile, selected))
     if not profile.recording.has_definitions:
         missing = [VIEWS[view].not_in_traces, *(column.not_in_traces for column in columns)]
         notes += tuple(NO_DEFINITIONS.format(what) for what in missing if what)
     if "tensor_value" in selected and not len(profile.values):
         notes += ("tensors have no values: pass a checkpoint to load_tfprof to see them",)
     if profile.recording.tfprof:
-        return notes
+        missing = [column.not_in_tfprof for column in columns if column.not_in_tfprof]
+        return notes + tuple(map(NOT_IN_TFPROF.format, missing))
     if "float_ops" in selected:
         notes += _uncounted(_by_type(profile, "float_ops"))
     # By name, so that float_ops come first, right after the note on ops that have none.
@@ -40,6 +44,12 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
         if column.from_shapes:
             notes += _unknown(_by_type(profile, column.name), column.name)
     return notes
+
+
+def _matters(note: str, profile: "Profile", selected: set[str]) -> bool:
+    """Return whether a note is about all columns or a selected one that has numbers."""
+    about = columns_of(note)
+    return not about or (len(profile.costs) > 0 and not selected.isdisjoint(about))
 
 
 def _uncounted(by_type: "pd.DataFrame") -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
         row[shown.number] = np.arange(len(shown.number))
         return Places(of_event=members.of_event, row=row[counted], own=row[counted] >= 0)
 
-    columns = selected(options.select, "op")
+    columns = selected(options.columns, "op")
     return View(
         name="op",
         frame=_frame(shown, total, columns, labels),
@@ -90,7 +90,7 @@ def view(profile: "Profile", options: "ViewOptions") -> View:
 
 def _view_of_no_nodes(profile: "Profile", options: "ViewOptions") -> View:
     """Show only the root, as tfprof does for a graph without nodes."""
-    columns = selected(options.select, "op")
+    columns = selected(options.columns, "op")
     measure(profile, options.step, nodes_as_members(profile))  # refuses an unknown step
     nothing = {metric: np.zeros(1) for column in columns for metric in column.metrics}
     root = OpTypes(

@@ -73,7 +73,12 @@ def output_report(view: "View") -> Report:
 def whole_report(profile: "Profile") -> Report:
     """Return all views of a profile with all their columns."""
     brought = {name for column in COLUMNS.values() for name in column.brings}
-    columns = tuple(name for name in COLUMNS if name not in {*NOT_IN_PAGES, *brought})
+    columns = tuple(
+        name
+        for name, column in COLUMNS.items()
+        if name not in {*NOT_IN_PAGES, *brought}
+        and not (profile.recording.tfprof and column.not_in_tfprof)
+    )
     return report_of(profile.view("op", ViewOptions(select=columns)))
 
 

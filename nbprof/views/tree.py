@@ -60,7 +60,7 @@ class Layout:
 
 def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> View:
     """Make the View of a tree."""
-    columns = selected(options.select, name)
+    columns = selected(options.columns, name)
     layout = lay_out(tree, options, columns)
     needs_origin = options.output.kind in ("timeline", "pprof")
     return View(

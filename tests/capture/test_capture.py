@@ -277,8 +277,10 @@ def test_without_the_allocator_switch_memory_is_not_recorded(monkeypatch):
 
     profile = profiled(lambda: tf.ones([2]))
 
-    assert profile.op().frame["bytes"].isna().all()
-    assert any("memory was not recorded" in note for note in profile.notes)
+    assert profile.op(select="bytes").frame["bytes"].isna().all()
+    assert profile.op().frame["live_bytes"].isna().all()
+    assert any("memory was not recorded" in note for note in profile.op().notes)
+    assert not any("memory" in note for note in profile.op(select="micros").notes)
 
 
 def wait_for_the_end_of_the_trace():
@@ -357,7 +359,7 @@ def test_a_light_trace_says_what_it_leaves_out():
 
     profile = run.profile
     assert runs(profile)["MatMul"] == 1
-    assert profile.op().frame["bytes"].isna().all()
+    assert profile.op().frame["live_bytes"].isna().all()
     assert "trace, light" in profile.headline
     assert any(note.startswith("-light did not record memory") for note in profile.notes)
 

@@ -51,10 +51,10 @@ def test_the_default_column_is_the_one_the_view_is_ordered_by():
     nodes = (node("a", "MatMul", micros=30, size=8), node("b", "Relu", micros=10, size=4000))
     made = profile(*nodes)
 
-    ax = made.op(order_by="bytes").plot()
+    ax = made.op(order_by="live_bytes").plot()
 
     assert bars(ax) == [[4000, 8]]
-    assert ax.get_xlabel() == "requested bytes (KB)"
+    assert ax.get_xlabel() == "live bytes (KB)"
 
 
 @pytest.mark.parametrize("name", ["occurrence", "run_count"])
@@ -134,15 +134,15 @@ def test_rows_with_unknown_numbers_are_counted_separately():
 
 def test_a_column_that_was_not_recorded_is_refused_with_the_reason():
     unknown = made(notes=("-light: memory is not recorded",))
-    events = unknown.events.assign(bytes=math.nan)
+    events = unknown.events.assign(live_bytes=math.nan)
 
-    with pytest.raises(NbprofError, match=r"^bytes was not recorded.*: -light: memory is not"):
-        unknown.with_values(events=events).op().plot("bytes")
+    with pytest.raises(NbprofError, match=r"^live_bytes was not recorded.*: -light: memory is not"):
+        unknown.with_values(events=events).op().plot("live_bytes")
 
 
 @pytest.mark.parametrize("column", ["name", "params", "total_micros", "no such"])
 def test_an_unknown_column_is_refused_with_a_list_of_the_columns(column):
-    with pytest.raises(NbprofError, match=f"{column}.*it has bytes, .*run_count, defined_count"):
+    with pytest.raises(NbprofError, match=f"{column}.*it has micros, .*run_count, defined_count"):
         made().op().plot(column)
 
 

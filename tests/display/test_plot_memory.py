@@ -113,10 +113,12 @@ def test_only_related_notes_are_given_as_the_reason():
     with pytest.raises(NbprofError) as refused:
         trace.plot_memory()
     assert str(refused.value) == f"no memory over time was recorded: {notes[0]}."
-    events = trace.events.assign(bytes=np.nan)
+    events = trace.events.assign(live_bytes=np.nan)
     with pytest.raises(NbprofError) as refused:
-        replace(trace, events=events).scope().plot("total_bytes")
-    assert str(refused.value) == (f"total_bytes was not recorded, so there is no plot: {notes[0]}.")
+        replace(trace, events=events).scope().plot("total_live_bytes")
+    assert str(refused.value) == (
+        f"total_live_bytes was not recorded, so there is no plot: {notes[0]}."
+    )
     with pytest.raises(NbprofError) as refused:
         trace.op(show_name_regexes="zzz").plot()
     assert str(refused.value).startswith("this view has no rows to plot: -show_name_regexes zzz ")

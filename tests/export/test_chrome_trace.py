@@ -80,14 +80,15 @@ def test_an_op_run_is_a_slice_with_everything_known_about_it(exported):
     assert (ns(op["ts"]), ns(op["dur"]), ns(op["args"].pop("self_micros"))) == (0, 12345, 12345)
     assert op["args"] == {
         **{"op_type": "MatMul", "step": 0, "input_shapes": "2x3, 3x4", "layer": "dense"},
-        **{"bytes": 64, "peak_bytes": 64, "residual_bytes": 64, "float_ops": 100},
+        **{"bytes": 64, "peak_bytes": 64, "residual_bytes": 64, "live_bytes": 64},
+        "float_ops": 100,
         **{"backward": True, "line": "In [1]:3", "source": "line 3"},
     }
 
 
 def test_unknown_values_are_left_out(exported):
     made = profile(node("a", micros=1))
-    made.events[["bytes", "peak_bytes", "residual_bytes", "float_ops"]] = np.nan
+    made.events[["bytes", "peak_bytes", "residual_bytes", "live_bytes", "float_ops"]] = np.nan
     made.events["layer"] = -1
 
     (op,) = ops(exported(made))

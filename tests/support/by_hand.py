@@ -10,7 +10,7 @@ EVENT = {
     **{"step": 0, "thread": 0, "start_ns": 0, "duration_ns": 0, "self_ns": 0, "is_run": True},
     **{"accelerator": False, "stack": -1, "bytes": 0.0, "peak_bytes": 0.0, "residual_bytes": 0.0},
     **{"layer": -1, "backward": False, "input_shapes": 0, "output_shapes": 0, "float_ops": 0.0},
-    **{"output_bytes": 0.0},
+    **{"output_bytes": 0.0, "live_bytes": 0.0},
 }
 ALLOCATION = ("event", "node", "device", "start_ns", "end_ns", "bytes", "region", "shape", "dtype")
 NODE = ("name", "op_type", "device", "shape", "params", "trainable", "layer", "types")
@@ -146,7 +146,7 @@ def _events(described, names, stacks, shapes, layers):
     cpu_ns, size = described["cpu_ns"], described["bytes"]
     yield {
         **common,
-        **{"bytes": size, "peak_bytes": size, "residual_bytes": size},
+        **{"bytes": size, "peak_bytes": size, "residual_bytes": size, "live_bytes": size},
         **{"duration_ns": cpu_ns, "self_ns": cpu_ns, "float_ops": described["float_ops"]},
     }
     yield from [common] * (described["runs"] - 1)

@@ -104,6 +104,7 @@ def _pack_column(
                     "role": role,
                     "unit": column.unit.name,
                     "lasting": metric.table == "nodes",
+                    "at_one_moment": metric.at_one_moment,
                     "whole": _whole_of(view, metric.name) if column.has_shares else None,
                     "data": store.numbers(values[rows]),
                 }
@@ -113,8 +114,8 @@ def _pack_column(
 
 def _is_brought(view: "View", column: "Column") -> bool:
     """Return whether a column came along with another and was not selected itself."""
-    return column.name not in view.options.select and any(
-        column.name in COLUMNS[name].brings for name in view.options.select
+    return column.name not in view.options.columns and any(
+        column.name in COLUMNS[name].brings for name in view.options.columns
     )
 
 
@@ -159,7 +160,7 @@ def options_as_typed(view: "View") -> dict[str, str]:
     options = view.options
     typed: dict[str, Any] = {
         "order_by": options.order_by,
-        "select": ",".join(options.select),
+        "select": ",".join(options.columns),
         **{f"min_{name}": f"{least:.15g}" for name, least in options.minimum.items()},
     }
     defaults = type(options)()

@@ -34,7 +34,7 @@ class CodeRows:
         assert view.profile is not None
         assert view.origin is not None
         assert view.origin.lines is not None
-        (metric,) = view.options.select
+        (metric,) = view.options.columns
         return cls(
             profile=view.profile,
             metric=metric,

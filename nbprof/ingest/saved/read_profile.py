@@ -11,11 +11,13 @@ from nbprof._profile import TABLES, Profile, Recording
 from nbprof.columns import summed_columns
 from nbprof.errors import NbprofError
 from nbprof.file_format import MANIFEST, VERSION
-from nbprof.ingest.saved.manifest import decode_all, expect, read_manifest
+from nbprof.ingest.saved.live_bytes import add_live_bytes
+from nbprof.ingest.saved.manifest import decode, decode_all, expect, read_manifest
 from nbprof.ingest.saved.stored_tables import StoredColumn, StoredTable, read_tables
 from nbprof.ingest.saved.table_checks import check_columns, check_values
 from nbprof.ingest.saved.zip_members import DamageError, Members
 from nbprof.lazy_tables import lazily
+from nbprof.note import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,11 +59,14 @@ def _read_profile(members: Members) -> Profile:
     manifest = read_manifest(members)
     tables = read_tables(members, expect(manifest, "tables", dict, MANIFEST), TABLES)
     check_values(tables)
+    stored_recording = decode_all(expect(manifest, "recording", dict, MANIFEST))
+    if not stored_recording.get("tfprof"):
+        stored_recording |= add_live_bytes(tables)
     _add_missing_metrics(tables)
     contents = Contents(
         tables={name: lazily(table.make) for name, table in tables.items()},
-        recording=decode_all(expect(manifest, "recording", dict, MANIFEST)),
-        fields=decode_all(expect(manifest, "fields", dict, MANIFEST)),
+        recording=stored_recording,
+        fields=decode_all(expect(manifest, "fields", dict, MANIFEST)) | _notes(manifest),
     )
     for version in range(expect(manifest, "version", int, MANIFEST), VERSION):
         contents = UPGRADES[version](contents)
@@ -69,6 +74,22 @@ def _read_profile(members: Members) -> Profile:
     check_columns(tables, recording.tfprof)
     values = contents.fields | contents.tables | {"recording": recording}
     return Profile(**_values_of(Profile, values, "the profile"))
+
+
+def _notes(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the notes with the columns they are about, if the file says that of each."""
+    notes = manifest["fields"].get("notes")
+    columns = manifest.get("columns_of_notes")
+    if not isinstance(notes, list) or not isinstance(columns, list) or len(notes) != len(columns):
+        return {}
+    return {
+        "notes": tuple(
+            Note(note, tuple(map(str, about)))
+            if isinstance(note, str) and isinstance(about, list) and about
+            else decode(note)
+            for note, about in zip(notes, columns, strict=True)
+        )
+    }
 
 
 def _add_missing_metrics(tables: dict[str, StoredTable]) -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 from nbprof._profile import Profile, Recording
 from nbprof.arrays import Rows
 from nbprof.ingest.trace.attribution.devices import join_devices
+from nbprof.note import joined
 
 Numbers = list[Rows]
 """For each profile, the new row of each old row; the last entry maps -1 (none) to -1."""
@@ -47,7 +48,7 @@ def merge(profiles: Iterable[Profile]) -> Profile:
         spent=_concatenated(profiles, "spent"),
         machines=_concatenated(profiles, "machines"),
         recording=_recording(profiles, shift_ns),
-        notes=tuple(dict.fromkeys(note for profile in profiles for note in profile.notes)),
+        notes=joined(note for profile in profiles for note in profile.notes),
     )
 
 
@@ -221,4 +222,5 @@ def _recording(profiles: list[Profile], shift_ns: list[int]) -> Recording:
         has_stacks=all(profile.recording.has_stacks for profile in profiles),
         has_definitions=all(profile.recording.has_definitions for profile in profiles),
         single_runs=all(profile.recording.single_runs for profile in profiles),
+        outside_ops_bytes=sum(profile.recording.outside_ops_bytes for profile in profiles),
     )

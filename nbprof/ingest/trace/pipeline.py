@@ -29,6 +29,7 @@ from nbprof.ingest.trace.work.event_kinds import WANTED
 from nbprof.ingest.trace.work.gpu_kernels import add_kernels
 from nbprof.ingest.trace.work.host_events import read_host
 from nbprof.ingest.trace.work.op_runs import Runs, find_runs
+from nbprof.ingest.trace.work.peak_memory import PeakMemory
 from nbprof.ingest.trace.work.steps import DeviceSteps, find_device_steps, find_steps
 from nbprof.ingest.trace.work.tpu_ops import add_hlo_ops, has_tpu, is_tpu
 from nbprof.ingest.xspace.metadata_stats import read_event_metadata
@@ -72,16 +73,20 @@ def find_work(trace: RecordedTrace) -> Work:
     sessions = session_groups(host, capture.sessions, trace.began_ns)
     runs, notes = add_kernels(host.space, steps, find_runs(host, steps.steps, sessions))
     runs, stated_float_ops = _add_tpu(host.space, steps, runs, capture)
-    if capture.trace is not None and not len(runs.node):
-        notes += (_nothing_ran(trace),)
     allocations = None
     if capture.has_memory:
         allocations = find_allocations(host, runs, capture.only_large)
+    peak = PeakMemory.find(host.space.strings, allocations)
+    if len(runs.node):
+        notes += peak.notes()
+    elif capture.trace is not None:
+        notes += (_nothing_ran(trace),)
     return Work(
         steps=steps.steps,
         runs=runs,
         stated_float_ops=stated_float_ops,
         allocations=allocations,
+        peak=peak,
         notes=notes,
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.work.allocations import Allocations
     from nbprof.ingest.trace.work.host_events import HostEvents
     from nbprof.ingest.trace.work.op_runs import Runs
+    from nbprof.ingest.trace.work.peak_memory import PeakMemory
     from nbprof.ingest.trace.work.steps import Steps
 
 
@@ -52,6 +53,7 @@ class Work:
     """Float operations that the trace itself states; they belong to the last runs."""
     allocations: "Allocations | None"
     """None if memory was not recorded."""
+    peak: "PeakMemory"
     notes: tuple[str, ...]
 
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof._profile import Profile, Recording
-from nbprof.arrays import NONE, Floats, Ints, Rows, distinct
+from nbprof.arrays import NONE, Ints, Rows, distinct
+from nbprof.columns import allocator_columns
 from nbprof.ingest.trace import walltime
 from nbprof.ingest.trace.attribution import python_lines
 from nbprof.ingest.trace.attribution.devices import CPU
@@ -23,15 +24,10 @@ from nbprof.ingest.trace.shapes.run_shapes import (
     find_shapes,
     shape_metrics,
 )
-from nbprof.ingest.trace.work.allocations import (
-    CPU_ALLOCATOR,
-    MEMORY_METRICS,
-    ONEDNN_ALLOCATOR,
-    Allocations,
-    memory_of_runs,
-)
+from nbprof.ingest.trace.work.allocations import Allocations, memory_of_runs
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.ingest.trace.work.host_events import NEVER, HostEvents
+from nbprof.ingest.trace.work.peak_memory import devices_of
 from nbprof.lazy_tables import lazily
 
 if TYPE_CHECKING:
@@ -80,7 +76,14 @@ def tabulate(
     cost_ns = capture.cost_ns
     if trace.reading_since_ns is not None:
         cost_ns += time.perf_counter_ns() - trace.reading_since_ns
-    recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)
+    recording = Recording(
+        what=capture.what,
+        how=capture.how,
+        wall_ns=capture.wall_ns,
+        cost_ns=cost_ns,
+        traced_ns=capture.traced_ns,
+        outside_ops_bytes=work.peak.outside_ops,
+    )
     return Profile(**tables, recording=recording, notes=capture.notes + work.notes + retraces)
 
 
@@ -238,7 +241,6 @@ def event_table(
     """List the op runs without the columns that depend on their shapes."""
     runs, placed = work.runs, attribution.placed
     on_cpu = np.array([device == CPU for device in attribution.devices], dtype=bool)
-    memory: dict[str, Floats] = memory_of_runs(work.allocations, runs, on_cpu)
     return pd.DataFrame(
         {
             "node": runs.node.astype(np.int32),
@@ -252,7 +254,8 @@ def event_table(
             "stack": attribution.sources.stack.astype(np.int32),
             "layer": placed.row.astype(np.int32),
             "backward": placed.backward,
-            **memory,
+            **memory_of_runs(work.allocations, runs, on_cpu),
+            "live_bytes": work.peak.of_runs(len(runs.node)),
         },
         copy=False,
     )
@@ -260,13 +263,15 @@ def event_table(
 
 def with_shapes(events: pd.DataFrame, shapes: RunShapes, sources: ShapeSources) -> pd.DataFrame:
     """Add the columns that depend on the shapes of the op runs, before those of memory."""
-    columns = {name: events[name] for name in events.columns if name not in MEMORY_METRICS}
+    memory = allocator_columns()
+    columns = {name: events[name] for name in events.columns if name not in memory}
     columns |= {
         "input_shapes": pd.Series(shapes.inputs.astype(np.int32)),
         "output_shapes": pd.Series(shapes.outputs.astype(np.int32)),
         **{name: pd.Series(values) for name, values in shape_metrics(sources, shapes).items()},
     }
-    return pd.DataFrame(columns | {name: events[name] for name in MEMORY_METRICS}, copy=False)
+    columns |= {name: events[name] for name in events.columns if name in memory}
+    return pd.DataFrame(columns, copy=False)
 
 
 def allocation_table(
@@ -275,13 +280,13 @@ def allocation_table(
     """List the allocations; `node` is the node of each run."""
     listed = allocations or _no_allocations()
     texts = np.array([text.decode("utf-8", "replace") for text in strings], dtype=object)
-    devices = np.where(texts == ONEDNN_ALLOCATOR.decode(), CPU_ALLOCATOR.decode(), texts)
+    devices, device = devices_of(strings, listed.allocator)
     end_ns = (listed.end // 1000 + origin_ns).astype(float)
     return pd.DataFrame(
         {
             "event": listed.run,
             "node": np.append(node, NONE)[listed.run],
-            "device": devices[listed.allocator],
+            "device": np.array([*devices, ""], dtype=object)[device],
             "start_ns": listed.start // 1000 + origin_ns,
             "end_ns": np.where(listed.end == NEVER, np.nan, end_ns),
             "bytes": listed.size,

@@ -11,18 +11,20 @@ import pandas as pd
 
 from nbprof._profile import Profile
 from nbprof.arrays import NONE
-from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture
+from nbprof.capture.capture import CALLING_THREAD, Capture
+from nbprof.columns import allocator_columns
 from nbprof.ingest.protobuf.wire import LENGTH, Buffer
 from nbprof.ingest.trace.attribution.devices import CPU
 from nbprof.ingest.trace.pipeline import make_profile, profile_start_ns
 from nbprof.ingest.trace.program import hlo_modules
 from nbprof.ingest.trace.stages import RecordedTrace
 from nbprof.ingest.trace.walltime import line_of_cell
-from nbprof.ingest.trace.work.allocations import CPU_ALLOCATOR, MEMORY_METRICS, ONEDNN_ALLOCATOR
+from nbprof.ingest.trace.work.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR
 from nbprof.ingest.trace.work.event_kinds import WANTED, Kind
 from nbprof.ingest.trace.work.host_events import HostEvents, read_host
 from nbprof.ingest.trace.work.tpu_ops import has_tpu
 from nbprof.ingest.xspace.xspace import XSpace, read_space
+from nbprof.note import Note
 from nbprof.progress import Done, ignore_progress
 
 ALLOCATION = b"MemoryAllocation"
@@ -136,9 +138,7 @@ def _how(events: HostEvents) -> str:
 def _notes(events: HostEvents, line: int) -> list[str]:
     """Return notes on what the trace lacks."""
     strings = events.space.strings
-    notes = [] if ALLOCATION in strings else [NO_MEMORY]
-    if ONEDNN_ALLOCATOR in strings:
-        notes.append(ONLY_LARGE.format("%%tfprof"))
+    notes: list[str] = [] if ALLOCATION in strings else [Note(NO_MEMORY, allocator_columns())]
     if events.of(Kind.OP).any() and CALLING_THREAD.encode() not in strings:
         notes.append(LOWER_BOUNDS)
     if line == NONE:
@@ -167,9 +167,11 @@ def _without_cpu_memory(profile: Profile, space: XSpace) -> Profile:
     on_cpu = (profile.nodes["device"] == CPU).to_numpy()[events["node"].to_numpy()]
     unknown = on_cpu & (events["bytes"] == 0).to_numpy()
     recorded = ", ".join(sorted(set(allocations["device"])))
+    memory = allocator_columns()
+    note = Note(f"memory of the CPU was not recorded, only that of {recorded}", memory)
     return profile.with_values(
-        events=events.assign(**{name: events[name].mask(unknown) for name in MEMORY_METRICS}),
-        notes=(*profile.notes, f"memory of the CPU was not recorded, only that of {recorded}"),
+        events=events.assign(**{name: events[name].mask(unknown) for name in memory}),
+        notes=(*profile.notes, note),
     )
 
 

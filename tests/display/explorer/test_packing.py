@@ -151,7 +151,7 @@ def test_weights_and_amounts_of_kinds_give_the_metrics_of_the_profile():
 
 
 def test_the_heaviest_rows_include_the_rows_above_them():
-    view = SMALL.scope()
+    view = SMALL.scope(select="bytes,micros")
 
     rows = heaviest(view, 2)
 

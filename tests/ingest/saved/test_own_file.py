@@ -338,7 +338,29 @@ def test_a_file_of_version_1_can_be_read(golden):
     assert profile.live_at_peak()["op"].tolist()[0] == "a/MatMul"
     assert profile.summary()["micros"].tolist() == [2500.0]
     assert profile.notes == odd_profile().notes
-    assert profile.recording == odd_profile().recording
+    assert profile.recording == dataclasses.replace(odd_profile().recording, outside_ops_bytes=32.0)
+
+
+def test_live_bytes_of_an_older_file_come_from_its_allocations():
+    profile = nbprof.load(VERSION_1)
+
+    known = profile.events["live_bytes"]
+    assert known.tolist()[:1] + known.tolist()[2:] == [64, 0, 0, 0, 0]
+    assert np.isnan(known[1])  # its bytes are unknown, too
+    assert profile.op().frame.set_index("name").loc["outside ops", "live_bytes"] == 32
+    assert profile.scope().frame["total_live_bytes"][0] == 96
+
+
+def test_live_bytes_of_files_from_tfprofs_inputs_stay_unknown(tmp_path):
+    profile = odd_profile()
+    count = len(profile.nodes)
+    older = profile.with_values(
+        events=profile.events.drop(columns="live_bytes"),
+        logged=pd.DataFrame({"types": [()] * count, "float_ops": 0.0, "has_stack": False}),
+        recording=dataclasses.replace(profile.recording, tfprof=True),
+    )
+
+    assert save_and_load(older, tmp_path / "x.nbprof").events["live_bytes"].isna().all()
 
 
 def test_a_file_of_version_1_survives_being_saved_again(tmp_path):

@@ -434,7 +434,8 @@ def test_a_release_without_an_allocation_in_the_trace_is_ignored():
 def test_memory_is_unknown_without_allocation_events():
     profile = read(("python", eager("MatMul", 0, 10)))
 
-    assert profile.op().frame["bytes"].isna().all()
+    assert profile.op(select="bytes").frame["bytes"].isna().all()
+    assert profile.op().frame["live_bytes"].isna().all()
     assert profile.memory().empty
     assert profile.live_at_peak().empty
 

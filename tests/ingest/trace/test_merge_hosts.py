@@ -179,7 +179,8 @@ def test_memory_is_listed_per_host_and_device(tmp_path):
     assert profile.hosts()["peak_bytes"].tolist() == [100, 700]
     assert profile.memory().attrs["peak"]["host1 cpu"]["live_bytes"] == 700
     assert profile.live_at_peak()["device"].tolist() == ["host1 cpu", "host0 cpu"]
-    assert profile.op().frame["bytes"].tolist() == [800]
+    assert profile.op(select="bytes").frame["bytes"].tolist() == [800]
+    assert profile.op().frame["live_bytes"].tolist() == [800]
 
 
 def test_memory_of_a_host_that_did_not_record_it_is_unknown_not_zero(tmp_path):
@@ -190,11 +191,12 @@ def test_memory_of_a_host_that_did_not_record_it_is_unknown_not_zero(tmp_path):
         trace = space(plane("/host:CPU", lines=[line(1, "t", 0, events)]), environment(5000, 90000))
         (tmp_path / f"{name}.xplane.pb").write_bytes(trace)
 
-    compared = nbprof.load(tmp_path).compare_hosts(column="bytes").set_index("name")
+    for column in ("bytes", "live_bytes"):
+        compared = nbprof.load(tmp_path).compare_hosts(column=column).set_index("name")
 
-    assert compared["one"][["MatMul", "Relu", "Add"]].tolist() == [64, 0, 0]
-    assert compared["silent"].isna().all()
-    assert compared["highest"]["MatMul"] == "one"
+        assert compared["one"][["MatMul", "Relu", "Add"]].tolist() == [64, 0, 0]
+        assert compared["silent"].isna().all()
+        assert compared["highest"]["MatMul"] == "one"
 
 
 def test_a_merged_node_lists_the_devices_of_all_hosts(folder):

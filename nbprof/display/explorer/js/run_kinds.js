@@ -14,7 +14,7 @@ import { numbers } from "./packed_columns.js";
  * @typedef {{names: Packed, types: Packed, devices: Packed, events: Packed, micros: Packed,
  *   weights: Record<string, Weight>}} PackedKinds
  * @typedef {{own: Float64Array, total: Float64Array, whole: number}} Added
- * @typedef {{of: (metric: string) => Added | null, ran: Uint8Array}} Sums
+ * @typedef {{of: (metric: string) => Added | null, ran: Uint8Array, perStep: boolean}} Sums
  */
 
 /** Largest relative difference allowed between a sum and the number that Python shipped. */
@@ -99,7 +99,7 @@ export class RunKinds {
       }
       return added;
     };
-    return { of, ran };
+    return { of, ran, perStep };
   }
 
   /**
@@ -216,7 +216,8 @@ class TreeSum {
 export function showSums(table, sums) {
   for (const column of table.columns) {
     const { metric, role } = column;
-    if (!sums || !metric || column.lasting) column.setReplacement(null);
+    const lasts = column.lasting || (column.atOneMoment && sums?.perStep);
+    if (!sums || !metric || lasts) column.setReplacement(null);
     else {
       column.setReplacement(() => {
         const added = sums.of(metric);

@@ -14,7 +14,7 @@ import { format, share } from "./units.js";
 const MOST_LINES = 300;
 const MOST_COLUMNS = 3;
 /** Metrics to show after the one by which the report was ordered, before any others. */
-const PREFERRED = ["micros", "bytes", "run_count"];
+const PREFERRED = ["micros", "live_bytes", "bytes", "run_count"];
 
 /**
  * Group the rows of the code view by line, in the order of files and lines.

@@ -8,8 +8,8 @@ import { numbers } from "./packed_columns.js";
  * @typedef {{values: Float64Array, whole: number | null}} Replacement
  * @typedef {"total" | "self" | "label"} Role
  * @typedef {{column: string, key: string, metric?: string, title: string, help: string, role: Role,
- *   unit: string, brought: boolean, lasting?: boolean, whole?: number | null,
- *   data: Packed}} PackedColumn
+ *   unit: string, brought: boolean, lasting?: boolean, at_one_moment?: boolean,
+ *   whole?: number | null, data: Packed}} PackedColumn
  * @typedef {{name: string, doc: string, rows: number, of: number, tree?: boolean, short?: boolean,
  *   per_step?: boolean, names: Packed, parent?: Packed, beside: Record<string, Packed>,
  *   frame_rows?: Packed, columns: PackedColumn[],
@@ -31,6 +31,8 @@ export class Column {
     this.title = packed.title;
     /** Whether the numbers are the same for every stretch of time. */
     this.lasting = packed.lasting ?? false;
+    /** Whether the numbers are amounts at one moment, which are not divided by steps. */
+    this.atOneMoment = packed.at_one_moment ?? false;
     this.help = packed.help + (this.lasting ? LASTS : "");
     this.role = packed.role;
     this.unit = packed.unit;
