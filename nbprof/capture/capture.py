@@ -76,7 +76,7 @@ def session_group(graph: int) -> str:
 OPTIMIZER, METRICS, LOSS, BACKWARD = "optimizer", "metrics", "loss", "backward"
 """Parts of the work outside layers; optimizers and metrics also own variables."""
 STATE = "state"
-"""Role of a random generator's variables; parameters have an empty role."""
+"""Role of the variables of random generators and counters; parameters have an empty role."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ class Layer:
     sublayers: tuple[int, ...]
     weights: tuple[int, ...]
     states: tuple[int, ...] = ()
-    """Variables of its random generators, which are not parameters."""
+    """Variables in which it counts and draws, which are not parameters."""
+    problem: str = ""
+    """Why its variables and sublayers could not be read, empty if they could."""
 
 
 @dataclass(frozen=True, eq=False)

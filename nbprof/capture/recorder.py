@@ -302,8 +302,8 @@ class Recorder:
     def _model(self, functions: Collection[str]) -> Model:
         model = Model()
         watch = self._watch
-        if watch.read or watch.layers or any(name.startswith("__") for name in functions):
-            model = find_model(functions, watch.read, watch.layers)
+        if watch.used or watch.layers or any(name.startswith("__") for name in functions):
+            model = find_model(functions, watch.used, watch.layers)
         return self._sessions.add_variables(model)
 
 

@@ -105,7 +105,7 @@ class _PlaceFinder:
             return ((), PIPELINE), False
         scopes, parts = self._owner(where.owner)
         name, backward = forward_name(where.main)
-        chain = _longest(scopes, name)
+        chain = _longest(scopes, name.rpartition("/")[0])
         if chain:
             return (chain, ""), backward
         stack = self._stacks.of(where.function, where.main)
