@@ -52,6 +52,10 @@ class Keras:
     """Returns the TensorFlow variable, distributed or not, behind a variable; None without one."""
 
 
+COUNTERS = ("_train_counter", "_test_counter", "_predict_counter", "_steps_per_execution")
+"""Attributes of a Keras 2 model with the variables in which it counts steps."""
+
+
 def _own_weights(layer: Any) -> list[Any]:
     """Return those of a Keras 2 layer's variables that none of its sublayers has."""
     try:
@@ -70,8 +74,7 @@ def _flat_sublayers(layer: Any) -> Iterator[Any]:
 def _states(layer: Any) -> list[Any]:
     """Return the state of a Keras 2 layer's random generator, and the counters of a model."""
     generator = getattr(getattr(layer, "_random_generator", None), "_generator", None)
-    counters = (getattr(layer, f"_{what}_counter", None) for what in ("train", "test", "predict"))
-    return [getattr(generator, "state", None), *counters]
+    return [getattr(generator, "state", None), *(getattr(layer, name, None) for name in COUNTERS)]
 
 
 def _variables(owner: Any) -> list[Any]:
