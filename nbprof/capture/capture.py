@@ -124,6 +124,16 @@ class Model:
     """`{function: {parameter: type it was traced for}}`, including earlier traces."""
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """What the recorded code may have run where TensorFlow's profiler does not see it."""
+
+    in_part: str = ""
+    """Note for code that ran TensorFlow's ops, too; empty if nothing ran elsewhere."""
+    all_of_it: str = ""
+    """Possible reason why TensorFlow ran no op; empty if none is known."""
+
+
 def _no_model(_functions: Collection[str]) -> Model:
     return Model()
 
@@ -167,3 +177,4 @@ class Capture:
     sessions: SessionLog = field(default_factory=no_sessions)
     model: Callable[[Collection[str]], Model] = _no_model
     """Returns the variables and layers behind functions and graphs, given their names."""
+    elsewhere: Elsewhere = Elsewhere()

@@ -104,6 +104,11 @@ class DispatchWatch:
         _, end_ns, *_, recorded_ns = self._columns()
         return int((recorded_ns - end_ns).sum())
 
+    @property
+    def backends(self) -> set[str]:
+        """The frameworks other than TensorFlow that Keras ran on around the calls."""
+        return {kerases.backend_of(code.co_filename) for code, _ in self._codes.values()} - {""}
+
     def _columns(self) -> npt.NDArray[np.int64]:
         return np.array(self._calls, dtype=np.int64).reshape(-1, COLUMNS).T
 

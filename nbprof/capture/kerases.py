@@ -16,6 +16,8 @@ from nbprof.capture.capture import LOSS, METRICS, OPTIMIZER
 
 TENSORFLOW = "tensorflow"
 """The backend that nbprof sees."""
+FOREIGN = ("jax", "torch", "numpy", "openvino")
+"""The other backends of Keras 3."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,7 +64,7 @@ def _own_weights(layer: Any) -> list[Any]:
         of_sublayers = [variable for inner in _flat_sublayers(layer) for variable in inner.weights]
         others = set(map(id, of_sublayers))
         return [variable for variable in layer.weights if id(variable) not in others]
-    except ValueError:  # a model lists no variables before all of it is built
+    except Exception:  # noqa: BLE001 a layer inside raises, such as a model that is not built
         return [*layer._trainable_weights, *layer._non_trainable_weights]
 
 
@@ -174,6 +176,21 @@ def _file_in_keras(place: str) -> str:
     path = place[:-3].replace("\\", "/") if is_path else place.replace(".", "/")
     found = _SOURCE.fullmatch(path)
     return found["file"] if found else ""
+
+
+def backend_of(place: str) -> str:
+    """Return the framework that a file of Keras makes it run on; empty for other files."""
+    folder, _, rest = _file_in_keras(place).partition("/")
+    name = rest.partition("/")[0]
+    return name if folder == "backend" and name in FOREIGN else ""
+
+
+def foreign_backend() -> str:
+    """Return the framework that Keras runs on if it is loaded; empty if that is TensorFlow."""
+    if _class(KERAS_3.roots[0], KERAS_3.layer) is None:
+        return ""
+    backend = KERAS_3.backend()
+    return "" if backend == TENSORFLOW else backend
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -102,9 +102,9 @@ def _read(layer: Any, alive: Alive, variables: "_Variables") -> _ReadLayer:
     if keras is None:
         return found
     try:
+        found.sublayers = list(keras.sublayers(layer))
         found.weights = variables.own(keras, layer, keras.weights(layer), "")
         found.states = variables.own(keras, layer, keras.states(layer), STATE)
-        found.sublayers = list(keras.sublayers(layer))
     except Exception as error:  # noqa: BLE001 anybody can write a layer
         found.problem = f"{type(error).__name__}: {error}"
     return found

@@ -15,6 +15,7 @@ from nbprof.capture.budget import Budget
 from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture, Model
 from nbprof.capture.compat import definitions, hooks, profiler_session, switches
 from nbprof.capture.dispatch import DispatchWatch
+from nbprof.capture.elsewhere import find_elsewhere
 from nbprof.capture.model_objects import find_model
 from nbprof.capture.sessions import SessionWatch
 from nbprof.errors import NbprofError
@@ -165,6 +166,7 @@ class Recorder:
             function_stacks=self._function_stacks,
             captured_functions=definitions.dataset_functions,
             model=self._model,
+            elsewhere=find_elsewhere(self._watch.backends, watched=not self._light),
         )
 
     def _note_cost(self, wall_ns: int) -> None:

@@ -74,6 +74,8 @@ def find_work(trace: RecordedTrace) -> Work:
     runs, stated_float_ops = _add_tpu(host.space, steps, runs, capture)
     if capture.trace is not None and not len(runs.node):
         notes += (_nothing_ran(trace),)
+    elif capture.elsewhere.in_part:
+        notes += (capture.elsewhere.in_part,)
     allocations = None
     if capture.has_memory:
         allocations = find_allocations(host, runs, capture.only_large)
@@ -129,7 +131,9 @@ def _nothing_ran(trace: RecordedTrace) -> str:
     if trace.reading_since_ns is None:
         return NO_OPS_IN_FILE
     capture = trace.capture
-    return NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN
+    nothing = NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN
+    reason = capture.elsewhere.all_of_it
+    return f"{nothing}; {reason}" if reason else nothing
 
 
 def profile_start_ns(space: XSpace) -> int:

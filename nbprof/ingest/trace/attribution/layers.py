@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 PIPELINE = "input pipeline"
 OUTSIDE = "outside layers"
 
+UNREAD = (
+    "layer {name} could not be read ({problem}), so its parameters are missing from its row: those "
+    "that the cell used count as outside layers"
+)
+"""Note on a layer of the cell that raised an error when it was read."""
+
 Chain = tuple[int, ...]
 """Nested layers as indices into the model's, outermost first."""
 Place = tuple[Chain, str]
@@ -61,6 +67,7 @@ class Placed:
     """Whether each run is part of the backward pass."""
     of_variable: dict[int, int]
     """`{variable: row}` for the variables of the model that are shown."""
+    notes: tuple[str, ...]
 
 
 def place_runs(runs: "Runs", program: "Program", calls: "WatchedCalls") -> Placed:
@@ -82,7 +89,8 @@ def place_runs(runs: "Runs", program: "Program", calls: "WatchedCalls") -> Place
     row[calls.run[moved]] = called_in[moved]
     in_tape = [part == BACKWARD for _, part in calls.log.inside]
     backward[calls.run] |= np.array([*in_tape, False])[site]
-    return Placed(rows.found, row, backward, rows.variables())
+    of_variable = rows.variables()
+    return Placed(rows.found, row, backward, of_variable, rows.notes())
 
 
 def _place_of_site(layers: Chain, part: str) -> Place:
@@ -299,6 +307,16 @@ class _PlaceRows:
             if variable not in rows and role in ("", OPTIMIZER, METRICS):
                 rows[variable] = self.number(((), role or OUTSIDE))
         return rows
+
+    def notes(self) -> tuple[str, ...]:
+        """Name the layers with a row that could not be read."""
+        shown = {chain[-1]: row for (chain, _), row in self._of_place.items() if chain}
+        layers = ((self.found[row][0], self._model.layers[layer]) for layer, row in shown.items())
+        return tuple(
+            UNREAD.format(name=name, problem=layer.problem)
+            for name, layer in layers
+            if layer.problem
+        )
 
     def _below(self, chain: Chain) -> Iterator[Chain]:
         yield chain
