@@ -71,6 +71,7 @@ def test_only_tensorflow_keras_numpy_and_the_standard_library_are_frameworks():
         "/home/me/tensorflow/bazel-bin/tensorflow/python/ops/math_ops.py",
         "/usr/lib/python3.11/threading.py",
         "/opt/conda/lib/python3.13/concurrent/futures/thread.py",
+        "/tmp/__autograph_generated_file1a2b3c4d.py",
         "<frozen runpy>",
     )
     of_the_user = (

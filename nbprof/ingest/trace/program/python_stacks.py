@@ -21,6 +21,7 @@ FRAMEWORKS = re.compile(
     rf"""/(?:site|dist)-packages/(?:tensorflow|numpy|{"|".join(PACKAGES)})/
     | /(?:tensorflow/python|{"|".join(ROOTS)})/  # where they are built or edited
     | /lib/python3\.\d+/(?!(?:site|dist)-packages/)  # Python's own library
+    | /__autograph_generated_file  # lines of the user's are shown where they were written
     | ^<frozen\ """.replace("/", _SLASH),
     re.VERBOSE,
 )

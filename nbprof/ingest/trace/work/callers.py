@@ -30,8 +30,8 @@ CAPTURED = -4
 """The first function of an input pipeline, known only by its nodes; more count down by STRIDE."""
 DEEPEST = 4
 """How deep calls of functions are followed."""
-CALLING = b"PartitionedCall"
-"""How the types of ops end that call a function."""
+CALLING = (b":PartitionedCall", b":StatefulPartitionedCall")
+"""How the names of ops end that call a function."""
 STRIDE = 2
 """Distance between the numbers of two graphs, or of two captured functions."""
 
@@ -128,13 +128,11 @@ class _Ids:
     def _follow_calls(self, host: "HostEvents", run: Rows, outer: Rows) -> None:
         """Find the group and path of functions that nodes call without being inlined."""
         caller = host.inside_of(Kind.OP, Kind.PROCESS, event=run)
-        nodes = {
-            row: node
-            for row, name in enumerate(host.space.strings)
-            if name.endswith(CALLING) and (node := split(name)[0])
-        }
         name = np.append(host.space.name[host.row], 0)[caller]
-        calls = np.isin(name, list(nodes)) & (outer != NONE) & (caller != NONE)
+        inner = (caller != NONE) & (outer != NONE)
+        texts = ((row, host.space.strings[row]) for row in np.unique(name[inner]).tolist())
+        nodes = {row: split(text)[0] for row, text in texts if text.endswith(CALLING)}
+        calls = inner & np.isin(name, list(nodes))
         for _ in range(DEEPEST):
             known = ~np.isin(self.group[outer], (UNKNOWN, PIPELINE))
             found = np.flatnonzero(calls & known & (self.group[:-1] == UNKNOWN))
