@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from os import sep
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,9 @@ class NodeStack:
     @cached_property
     def layer_calls(self) -> int:
         """Number of calls of Keras layers on the stack."""
-        return sum(1 for path, _, name in self.frames if is_layer_call(path, name))
+        is_call = [is_layer_call(path, name) for path, _, name in self.frames]
+        # AutoGraph may split a call into several frames, one right below the other.
+        return sum(here and not above for above, here in pairwise((False, *is_call)))
 
     @cached_property
     def part(self) -> str:
