@@ -64,6 +64,7 @@ def test_dense_layers_have_the_float_ops_of_their_products(mlp):
     assert family == 20_780_032
 
 
+@pytest.mark.core
 def test_products_are_counted_in_the_pass_of_their_layer(mlp):
     _, profile = mlp
 
@@ -116,6 +117,7 @@ def convolutional(keras):
     )
 
 
+@pytest.mark.core
 def test_both_kerases_have_the_same_rows_parameters_and_products():
     found = []
     for name in KERASES:
