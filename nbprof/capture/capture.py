@@ -70,7 +70,7 @@ def session_group(graph: int) -> str:
 OPTIMIZER, METRICS, LOSS, BACKWARD = "optimizer", "metrics", "loss", "backward"
 """Parts of the work outside layers; optimizers and metrics also own variables."""
 STATE = "state"
-"""Role of a random generator's variables; parameters have an empty role."""
+"""Role of the variables of random generators and counters; parameters have an empty role."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,9 @@ class Layer:
     sublayers: tuple[int, ...]
     weights: tuple[int, ...]
     states: tuple[int, ...] = ()
-    """Variables of its random generators, which are not parameters."""
+    """Variables in which it counts and draws, which are not parameters."""
+    problem: str = ""
+    """Why its variables and sublayers could not be read, empty if they could."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,16 @@ class Model:
     """`{function: {argument: variable}}`."""
     signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """`{function: {parameter: type it was traced for}}`, including earlier traces."""
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What the recorded code may have run where TensorFlow's profiler does not see it."""
+
+    in_part: str = ""
+    """Note for code that ran TensorFlow's ops, too; empty if nothing ran elsewhere."""
+    all_of_it: str = ""
+    """Possible reason why TensorFlow ran no op; empty if none is known."""
 
 
 def _no_model(_functions: Collection[str]) -> Model:
@@ -159,3 +171,4 @@ class Capture:
     sessions: SessionLog = field(default_factory=no_sessions)
     model: Callable[[Collection[str]], Model] = _no_model
     """Returns the variables and layers behind functions and graphs, given their names."""
+    elsewhere: Elsewhere = Elsewhere()

@@ -5,14 +5,12 @@ through which Python reaches the runtime are wrapped during the cell, at about 1
 wrappers are hidden from tracebacks.
 """
 
-import inspect
 import sys
 import threading
 import time
 from array import array
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 from weakref import ref
@@ -20,11 +18,12 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.capture import kerases
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
 from nbprof.capture.compat import hooks, tensor_shapes
-from nbprof.capture.model_objects import CalledLayer
+from nbprof.capture.model_objects import CalledLayer, name_of
 
-FRAMEWORKS = frozenset(("tensorflow", "keras", "numpy")) | sys.stdlib_module_names
+FRAMEWORKS = sys.stdlib_module_names.union(kerases.PACKAGES, ("tensorflow", "numpy"))
 """Packages whose frames are not the user's."""
 
 RUNNERS = frozenset(("nbprof", "IPython"))
@@ -35,18 +34,26 @@ LAYER_CALL = "call of a Keras layer"
 PARTS = (OPTIMIZER, METRICS, LOSS, BACKWARD)
 """Kinds of frames in the parts of Keras and TensorFlow that do work outside layers."""
 PART_OF_MODULE = {
-    "keras.src.optimizers": OPTIMIZER,
     "tensorflow.python.training.optimizer": OPTIMIZER,
-    "keras.src.metrics": METRICS,
-    "keras.src.losses": LOSS,
     "tensorflow.python.eager.backprop": BACKWARD,
 }
-"""The part of the work that a module does, by the prefix of its name."""
+"""The part of the work that a module of TensorFlow's does, by its name."""
 
 LAYER = -1
 """Key in a site, in place of a code object, that precedes the number of a layer."""
 PART = -2
 """Key in a site, in place of a code object, that precedes the index of a part in PARTS."""
+
+VARIABLES_USED = {
+    **dict.fromkeys(("ReadVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"), 1),
+    **dict.fromkeys(("ResourceGather", "ResourceApplyGradientDescent"), 1),
+    **dict.fromkeys(("ResourceApplyKerasMomentum", "ResourceApplyMomentum"), 2),
+    **{"ResourceApplyAdagradV2": 2, "ResourceApplyRMSProp": 3, "ResourceApplyAdam": 3},
+}
+"""How many handles of variables an op takes before its other inputs.
+
+Ops that set a variable regardless of its value are missing: making a model is no use of it.
+"""
 
 COLUMNS = 8
 """Numbers recorded for each call."""
@@ -68,8 +75,8 @@ class DispatchWatch:
         self.layers: list[CalledLayer] = []
         """The Keras layers that were called."""
         self._layer_number: dict[int, int] = {}
-        self.read: dict[int, ref[Any]] = {}
-        """The handles of the variables that were read, by id."""
+        self.used: dict[int, ref[Any]] = {}
+        """The handles of the variables that were used, by id."""
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
@@ -97,6 +104,11 @@ class DispatchWatch:
         _, end_ns, *_, recorded_ns = self._columns()
         return int((recorded_ns - end_ns).sum())
 
+    @property
+    def backends(self) -> set[str]:
+        """The frameworks other than TensorFlow that Keras ran on around the calls."""
+        return {kerases.backend_of(code.co_filename) for code, _ in self._codes.values()} - {""}
+
     def _columns(self) -> npt.NDArray[np.int64]:
         return np.array(self._calls, dtype=np.int64).reshape(-1, COLUMNS).T
 
@@ -114,14 +126,17 @@ class DispatchWatch:
         thread, frame = threading.get_ident, sys._getframe
         shapes, shapes_of = self._shapes, tensor_shapes.input_shapes
         shape_of, size_of = tensor_shapes.output_shape, tensor_shapes.tensor_bytes
-        read = self.read
+        tensor, used = tensor_shapes.eager_tensor(), self.used
 
         def record(*arguments: Any) -> Any:
             __tracebackhide__ = True
             op = "_EagerConst" if op_place is None else arguments[op_place]
             counts[op] = counts.get(op, 0) + 1
-            if op == "ReadVariableOp" and id(handle := arguments[3]) not in read:
-                read[id(handle)] = ref(handle)
+            if op in VARIABLES_USED:
+                inputs = arguments[3:] if op_place == 1 else arguments[3]
+                for handle in inputs[: VARIABLES_USED[op]]:
+                    if type(handle) is tensor and id(handle) not in used:
+                        used[id(handle)] = ref(handle)
             result = None
             start = clock()
             try:
@@ -163,24 +178,16 @@ class DispatchWatch:
         number = self._layer_number.get(id(layer))
         if number is None or self.layers[number].alive() is not layer:
             number = self._layer_number[id(layer)] = len(self.layers)
-            self.layers.append(CalledLayer(ref(layer), layer.name, type(layer).__name__))
+            self.layers.append(CalledLayer(ref(layer), name_of(layer), type(layer).__name__))
         return number
 
 
 def _kind_of(code: CodeType, module: str) -> str:
     """Return what a frame of this code is: LAYER_CALL, one of PARTS, or its top-level package."""
-    keras = sys.modules.get("keras")
-    if hasattr(keras, "layers") and code is _layer_call(keras):
+    if kerases.is_layer_call(module, code.co_name):
         return LAYER_CALL
-    parts = (part for prefix, part in PART_OF_MODULE.items() if module.startswith(prefix))
-    return next(parts, "") or module.partition(".")[0]
-
-
-@cache
-def _layer_call(keras: Any) -> CodeType | None:
-    """Return the code of the method through which every Keras layer is called."""
-    # The class holds a wrapper, whose code many methods share.
-    return getattr(inspect.unwrap(keras.layers.Layer.__call__), "__code__", None)
+    part = kerases.part_of(module) or PART_OF_MODULE.get(module, "")
+    return part or module.partition(".")[0]
 
 
 def _inside(site: tuple[int, ...]) -> tuple[tuple[int, ...], str]:

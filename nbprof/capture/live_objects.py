@@ -6,34 +6,87 @@ for cells whose functions, variables and layers are all in it.
 """
 
 import gc
-import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 from weakref import ref
+
+from nbprof.capture.kerases import Keras, loaded_kerases, subclasses
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Kinds:
+    """The types of the objects that are searched for."""
+
+    functions: frozenset[type]
+    variables: frozenset[type]
+    layers: Mapping[type, Keras]
+    optimizers: Mapping[type, Keras]
+    metrics: Mapping[type, Keras]
+
+    @classmethod
+    def now(cls) -> "_Kinds":
+        """Return the types that exist at present."""
+        from tensorflow.python.eager.polymorphic_function.atomic_function import AtomicFunction
+        from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
+
+        kerases = loaded_kerases()
+        return cls(
+            functions=frozenset([AtomicFunction]),
+            variables=subclasses([BaseResourceVariable]),
+            layers={kind: loaded.keras for loaded in kerases for kind in loaded.layers},
+            optimizers={kind: loaded.keras for loaded in kerases for kind in loaded.optimizers},
+            metrics={kind: loaded.keras for loaded in kerases for kind in loaded.metrics},
+        )
+
+    @property
+    def all(self) -> frozenset[type]:
+        """The types of all kinds."""
+        return self.functions.union(self.variables, self.layers, self.optimizers, self.metrics)
 
 
 class Alive:
     """The live objects of each kind, in the collector's order."""
 
     def __init__(self, things: Iterable[Any]) -> None:
-        kinds = _kinds()
-        found: dict[str, list[Any]] = {name: [] for name in kinds}
-        for thing in things:
-            for name, types in kinds.items():
-                if type(thing) in types:
-                    found[name].append(thing)
-        self.functions, self.variables = found["functions"], found["variables"]
-        self.layers, self.optimizers = found["layers"], found["optimizers"]
-        self.metrics = found["metrics"]
+        self._kinds = kinds = _Kinds.now()
+        things = list(things)
+        named = ((_name(thing), thing) for thing in things if type(thing) in kinds.functions)
+        self.functions = [(name, thing) for name, thing in named if name]
+        """The functions, each with its name."""
+        self.variables = [
+            thing
+            for thing in things
+            if type(thing) in kinds.variables and hasattr(thing, "_handle")
+        ]
+        self.layers = [thing for thing in things if type(thing) in kinds.layers]
+        self.optimizers = [
+            (thing, keras) for thing in things if (keras := kinds.optimizers.get(type(thing)))
+        ]
+        """The optimizers, each with its Keras."""
+        self.metrics = [
+            (thing, keras) for thing in things if (keras := kinds.metrics.get(type(thing)))
+        ]
+        """The metrics, each with its Keras."""
+
+    def keras_of(self, layer: Any) -> Keras | None:
+        """Return the Keras that a layer is made with; None for one on another framework."""
+        return self._kinds.layers.get(type(layer))
 
     def has(self, functions: set[str], handles: Iterable[Any], layers: Iterable[Any]) -> bool:
         """Return whether all these functions, handles and layers are among the objects found."""
-        names = {function.name.decode() for function in self.functions}
         known = {id(variable._handle) for variable in self.variables}
         known |= set(map(id, self.layers))
-        return functions <= names and all(id(thing) in known for thing in (*handles, *layers))
+        ours = (layer for layer in layers if self.keras_of(layer) is not None)
+        return functions <= self.function_names and all(
+            id(thing) in known for thing in (*handles, *ours)
+        )
+
+    @property
+    def function_names(self) -> set[str]:
+        """The names of all functions."""
+        return {name for name, _ in self.functions}
 
 
 @dataclass
@@ -58,44 +111,18 @@ def find_alive(
         return remembered
     # By type(), because isinstance would call into proxies and lazy modules; in C, because no line
     # of Python should run for each of hundreds of thousands of objects.
-    wanted = set().union(*_kinds().values())
+    wanted = _Kinds.now().all
     everything = gc.get_objects()
     found = list(compress(everything, map(wanted.__contains__, map(type, everything))))
     alive = Alive(found)
     _last_search.things = list(map(ref, found))
-    _last_search.missing = needed - {function.name.decode() for function in alive.functions}
+    _last_search.missing = needed - alive.function_names
     return alive
 
 
-def _kinds() -> dict[str, set[type]]:
-    """Return the types of each kind of object."""
-    from tensorflow.python.eager.polymorphic_function.atomic_function import AtomicFunction
-    from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
-
-    layer, optimizer, metric = _keras_classes()
-    return {
-        "functions": {AtomicFunction},
-        "layers": _with_subclasses(layer),
-        "optimizers": _with_subclasses(optimizer),
-        "metrics": _with_subclasses(metric),
-        "variables": _with_subclasses(BaseResourceVariable),
-    }
-
-
-def _keras_classes() -> tuple[type | None, ...]:
-    """Return Layer, Optimizer and Metric, or None for each if Keras is not imported."""
-    keras: Any = sys.modules.get("keras")
-    if not hasattr(keras, "metrics"):
-        return None, None, None
-    return keras.layers.Layer, keras.optimizers.Optimizer, keras.metrics.Metric
-
-
-def _with_subclasses(root: type | None) -> set[type]:
-    found: set[type] = set()
-    waiting = [] if root is None else [root]
-    while waiting:
-        kind = waiting.pop()
-        if kind not in found:
-            found.add(kind)
-            waiting += kind.__subclasses__()
-    return found
+def _name(function: Any) -> str:
+    """Return the name of a function; empty for one that could not be made."""
+    try:
+        return str(function.name.decode())
+    except AttributeError:
+        return ""

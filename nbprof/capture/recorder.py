@@ -15,6 +15,7 @@ from nbprof.capture.budget import Budget
 from nbprof.capture.capture import CALLING_THREAD, Capture, Model
 from nbprof.capture.compat import definitions, hooks, profiler_session, switches
 from nbprof.capture.dispatch import DispatchWatch
+from nbprof.capture.elsewhere import find_elsewhere
 from nbprof.capture.model_objects import find_model
 from nbprof.capture.sessions import SessionWatch
 from nbprof.columns import allocator_columns
@@ -167,6 +168,7 @@ class Recorder:
             function_stacks=self._function_stacks,
             captured_functions=definitions.dataset_functions,
             model=self._model,
+            elsewhere=find_elsewhere(self._watch.backends, watched=not self._light),
         )
 
     def _note_cost(self, wall_ns: int) -> None:
@@ -302,8 +304,8 @@ class Recorder:
     def _model(self, functions: Collection[str]) -> Model:
         model = Model()
         watch = self._watch
-        if watch.read or watch.layers or any(name.startswith("__") for name in functions):
-            model = find_model(functions, watch.read, watch.layers)
+        if watch.used or watch.layers or any(name.startswith("__") for name in functions):
+            model = find_model(functions, watch.used, watch.layers)
         return self._sessions.add_variables(model)
 
 

@@ -8,7 +8,8 @@ BYTES_OF_STRING = 24
 
 
 @cache
-def _eager_tensor() -> Any:
+def eager_tensor() -> Any:
+    """Return the class of tensors that hold a value."""
     from tensorflow.python.framework import ops
 
     return ops.EagerTensor
@@ -22,7 +23,7 @@ def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any,
     """
     if op_place is None:
         return ()
-    tensor = _eager_tensor()
+    tensor = eager_tensor()
     shapes: list[Any] = []
     for value in arguments[3:] if op_place == 1 else arguments[3]:
         if type(value) is tensor:
@@ -39,12 +40,12 @@ def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any,
 def output_shape(result: Any) -> tuple[Any, ...]:
     """Return the shape of a dispatcher's result; of a list, that of the first tensor."""
     first = result[0] if type(result) is list and result else result
-    return (first._shape_tuple(),) if type(first) is _eager_tensor() else (None,)
+    return (first._shape_tuple(),) if type(first) is eager_tensor() else (None,)
 
 
 def tensor_bytes(result: Any) -> int:
     """Return the bytes of a dispatcher's result: a tensor, a list of tensors, or nothing."""
-    if type(result) is _eager_tensor():
+    if type(result) is eager_tensor():
         return int(result._num_elements()) * element_size(result._datatype_enum())
     return sum(map(tensor_bytes, result)) if type(result) is list else 0
 

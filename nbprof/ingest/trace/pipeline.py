@@ -78,7 +78,7 @@ def find_work(trace: RecordedTrace) -> Work:
         allocations = find_allocations(host, runs, capture.only_large)
     peak = PeakMemory.find(host.space.strings, allocations)
     if len(runs.node):
-        notes += peak.notes()
+        notes += (*peak.notes(), *filter(None, (capture.elsewhere.in_part,)))
     elif capture.trace is not None:
         notes += (_nothing_ran(trace),)
     return Work(
@@ -134,7 +134,9 @@ def _nothing_ran(trace: RecordedTrace) -> str:
     if trace.reading_since_ns is None:
         return NO_OPS_IN_FILE
     capture = trace.capture
-    return NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN
+    nothing = NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN
+    reason = capture.elsewhere.all_of_it
+    return f"{nothing}; {reason}" if reason else nothing
 
 
 def profile_start_ns(space: XSpace) -> int:

@@ -84,7 +84,8 @@ def tabulate(
         traced_ns=capture.traced_ns,
         outside_ops_bytes=work.peak.outside_ops,
     )
-    return Profile(**tables, recording=recording, notes=capture.notes + work.notes + retraces)
+    notes = (*capture.notes, *work.notes, *attribution.placed.notes, *retraces)
+    return Profile(**tables, recording=recording, notes=notes)
 
 
 def _node_tables(runs: "Runs", program: "Program", attribution: "Attribution") -> Tables:

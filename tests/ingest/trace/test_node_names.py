@@ -72,6 +72,27 @@ def test_a_branch_is_followed_into_its_function():
     assert resolve(executed) == ("else_6", "dense/cond/Neg")
 
 
+def test_the_calls_of_functions_that_lead_to_a_node_are_kept():
+    executed = "while_/body/_1/while/Call/Sin"
+
+    found = resolve_name(Functions(LIBRARY.get), "__inference_train_9", executed)
+
+    assert [(call.owner, call.function, call.node) for call in found.calls] == [
+        ("__inference_train_9", "while_body_4", "while/Call")
+    ]
+
+
+def test_a_function_says_whose_gradient_it_computes():
+    forward = SimpleNamespace(s=b"__forward_step_3")
+    gradient = function("gradients/MatMul")
+    gradient.attr = {"forward_function_name": forward}
+    gradient.SerializeToString = lambda: b"a gradient"
+    functions = Functions({"__backward_step_4": gradient, "plain": function("x")}.get)
+
+    assert functions.body("__backward_step_4").forward == "__forward_step_3"
+    assert functions.body("plain").forward == ""
+
+
 def test_calls_inside_a_loop_are_followed():
     assert resolve("while_/body/_1/while/Call/Sin") == ("__inference_inner_2", "Sin")
     assert resolve("while_/cond/_0/while/Less") == ("while_cond_3", "while/Less")

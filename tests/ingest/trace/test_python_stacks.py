@@ -1,7 +1,10 @@
 from types import SimpleNamespace
 
+import pytest
+
 from nbprof.ingest.trace.program.python_stacks import (
     RUNNERS,
+    NodeStack,
     below_runners,
     in_cells,
     is_framework,
@@ -61,15 +64,20 @@ def test_a_stack_begins_below_the_code_that_runs_cells():
 def test_only_tensorflow_keras_numpy_and_the_standard_library_are_frameworks():
     frameworks = (
         "/usr/local/lib/python3.12/dist-packages/keras/src/layers/layer.py",
+        "/usr/local/lib/python3.12/dist-packages/tf_keras/src/engine/training.py",
+        r"C:\Python311\Lib\site-packages\keras\src\engine\base_layer.py",
+        "/home/me/tf-keras/tf_keras/src/layers/core/dense.py",
         "/opt/conda/lib/python3.11/site-packages/numpy/_core/numeric.py",
         "/home/me/tensorflow/bazel-bin/tensorflow/python/ops/math_ops.py",
         "/usr/lib/python3.11/threading.py",
         "/opt/conda/lib/python3.13/concurrent/futures/thread.py",
+        "/tmp/__autograph_generated_file1a2b3c4d.py",
         "<frozen runpy>",
     )
     of_the_user = (
         "In [4]",
         "/home/me/keras/my_model.py",
+        "/home/me/tf_keras/my_model.py",
         "/home/me/tensorflow/train.py",
         "/usr/lib/python3.11/site-packages/my_package/model.py",
         "/opt/conda/lib/python3.11/site-packages/transformers/trainer.py",
@@ -77,3 +85,53 @@ def test_only_tensorflow_keras_numpy_and_the_standard_library_are_frameworks():
 
     assert all(map(is_framework, frameworks))
     assert not any(map(is_framework, of_the_user))
+
+
+KERAS_3, KERAS_2 = "/env/site-packages/keras/src/", "/env/site-packages/tf_keras/src/"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        KERAS_3 + "layers/layer.py",
+        KERAS_2 + "engine/base_layer.py",
+        "/env/dist-packages/keras/src/engine/base_layer.py",
+        r"C:\Lib\site-packages\tf_keras\src\engine\base_layer.py",
+        "/env/site-packages/tensorflow/python/keras/engine/base_layer.py",
+    ],
+)
+def test_calls_of_layers_of_every_keras_are_counted(call):
+    split_by_autograph = (call, 1047, "__call__"), (call, 1136, "__call__")
+    inside = (call, 2, "build"), (call, 1136, "__call__")
+
+    stack = NodeStack((("train.py", 1, "<module>"), *split_by_autograph, *inside))
+
+    assert stack.layer_calls == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "part"),
+    [
+        (KERAS_3 + "losses/loss.py", "loss"),
+        (KERAS_2 + "losses.py", "loss"),
+        (KERAS_3 + "trainers/compile_utils.py", "loss"),
+        (KERAS_2 + "engine/compile_utils.py", "loss"),
+        (KERAS_2 + "metrics/base_metric.py", "metrics"),
+        (KERAS_2 + "optimizers/legacy/adam.py", "optimizer"),
+        (KERAS_2 + "mixed_precision/loss_scale_optimizer.py", "optimizer"),
+        ("/env/tensorflow/python/training/optimizer.py", "optimizer"),
+        (KERAS_2 + "layers/core/dense.py", ""),
+        ("/home/me/losses.py", ""),
+    ],
+)
+def test_the_part_of_training_is_told_by_the_files_of_every_keras(file, part):
+    assert NodeStack((("train.py", 1, "fit"), (file, 1, "f"), ("/env/x.py", 1, "g"))).part == part
+
+
+def test_a_gradient_that_an_optimizer_asks_for_is_not_its_work():
+    minimize = (KERAS_2 + "optimizers/optimizer.py", 1, "minimize")
+    gradient = ("/env/tensorflow/python/eager/backprop.py", 1, "gradient")
+
+    assert NodeStack((minimize, gradient)).part == ""
+    assert NodeStack((minimize, gradient)).in_tape
+    assert NodeStack((gradient, minimize)).part == "optimizer"

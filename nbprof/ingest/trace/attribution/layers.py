@@ -22,12 +22,18 @@ from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE
 if TYPE_CHECKING:
     from nbprof.capture.capture import Model
     from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
-    from nbprof.ingest.trace.program.node_names import Resolved
+    from nbprof.ingest.trace.program.node_names import Call, Resolved
     from nbprof.ingest.trace.stages import Program
     from nbprof.ingest.trace.work.op_runs import Runs
 
 PIPELINE = "input pipeline"
 OUTSIDE = "outside layers"
+
+UNREAD = (
+    "layer {name} could not be read ({problem}), so its parameters are missing from its row: those "
+    "that the cell used count as outside layers"
+)
+"""Note on a layer of the cell that raised an error when it was read."""
 
 Chain = tuple[int, ...]
 """Nested layers as indices into the model's, outermost first."""
@@ -61,6 +67,7 @@ class Placed:
     """Whether each run is part of the backward pass."""
     of_variable: dict[int, int]
     """`{variable: row}` for the variables of the model that are shown."""
+    notes: tuple[str, ...]
 
 
 def place_runs(runs: "Runs", program: "Program", calls: "WatchedCalls") -> Placed:
@@ -82,7 +89,8 @@ def place_runs(runs: "Runs", program: "Program", calls: "WatchedCalls") -> Place
     row[calls.run[moved]] = called_in[moved]
     in_tape = [part == BACKWARD for _, part in calls.log.inside]
     backward[calls.run] |= np.array([*in_tape, False])[site]
-    return Placed(rows.found, row, backward, rows.variables())
+    of_variable = rows.variables()
+    return Placed(rows.found, row, backward, of_variable, rows.notes())
 
 
 def _place_of_site(layers: Chain, part: str) -> Place:
@@ -95,9 +103,11 @@ class _PlaceFinder:
     def __init__(self, program: "Program") -> None:
         self._variables = program.variables
         self._stacks = program.graph_stacks
+        self._functions = program.functions
         self._model = program.model
         self._weights_of: dict[int, frozenset[int]] = {}
         self._owners: dict[str, tuple[Mapping[str, Chain], Mapping[str, str]]] = {}
+        self._calls: dict[Call, tuple[Chain, bool]] = {}
 
     def place(self, where: "Resolved", op_type: str) -> tuple[Place, bool]:
         """Return the place of a node, and whether it is part of the backward pass."""
@@ -105,15 +115,41 @@ class _PlaceFinder:
             return ((), PIPELINE), False
         scopes, parts = self._owner(where.owner)
         name, backward = forward_name(where.main)
-        chain = _longest(scopes, name)
+        chain = _longest(scopes, name.rpartition("/")[0])
         if chain:
             return (chain, ""), backward
+        for call in reversed(where.calls):
+            chain, in_backward = self._around(call)
+            if chain:
+                return (chain, ""), backward or in_backward
         stack = self._stacks.of(where.function, where.main)
         if not backward:
             return ((), stack.part or OUTSIDE), stack.in_tape
         while name and name not in parts:
             name = name.rpartition("/")[0]
         return ((), parts.get(name, OUTSIDE)), True
+
+    def _around(self, call: "Call") -> tuple[Chain, bool]:
+        """Return the layers around the call of a function, and whether it computes a gradient."""
+        if call not in self._calls:
+            node, is_gradient = self._forward_call(call)
+            name, backward = forward_name(node)
+            scopes, _ = self._owner(call.owner)
+            chain = _longest(scopes, name.rpartition("/")[0])
+            self._calls[call] = chain, backward or is_gradient
+        return self._calls[call]
+
+    def _forward_call(self, call: "Call") -> tuple[str, bool]:
+        """Return the node that calls the function whose gradient a call computes, and True.
+
+        For any other call, return its own node and False.
+        """
+        body = self._functions.body(call.function)
+        gradient = self._functions.body(body.callee(call.node)) if body else None
+        if body is None or gradient is None or not gradient.forward:
+            return call.node, False
+        callers = (node for node in body.nodes if body.callee(node) == gradient.forward)
+        return next(callers, call.node), True
 
     def _owner(self, owner: str) -> tuple[Mapping[str, Chain], Mapping[str, str]]:
         """Return the layers of a function's scopes, and the parts of its nodes outside layers."""
@@ -271,6 +307,16 @@ class _PlaceRows:
             if variable not in rows and role in ("", OPTIMIZER, METRICS):
                 rows[variable] = self.number(((), role or OUTSIDE))
         return rows
+
+    def notes(self) -> tuple[str, ...]:
+        """Name the layers with a row that could not be read."""
+        shown = {chain[-1]: row for (chain, _), row in self._of_place.items() if chain}
+        layers = ((self.found[row][0], self._model.layers[layer]) for layer, row in shown.items())
+        return tuple(
+            UNREAD.format(name=name, problem=layer.problem)
+            for name, layer in layers
+            if layer.problem
+        )
 
     def _below(self, chain: Chain) -> Iterator[Chain]:
         yield chain

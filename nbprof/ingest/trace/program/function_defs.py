@@ -23,6 +23,9 @@ class DefinedNode(NamedTuple):
     """The device it was assigned to, empty if none."""
 
 
+FORWARD = "forward_function_name"
+"""Attribute of a function that computes the gradient of another."""
+
 UNDEFINED = DefinedNode(op="", inputs=(), arguments={}, calls={}, attributes={}, device="")
 """Stands for a node whose definition is not known."""
 
@@ -34,6 +37,8 @@ class FunctionBody:
     arguments: Mapping[str, int]
     """`{name: position}`."""
     nodes: Mapping[str, DefinedNode]
+    forward: str = ""
+    """The function whose gradient it computes, empty if none."""
 
     def defines(self, name: str) -> bool:
         """Return whether this is a node or an argument of the function."""
@@ -42,6 +47,10 @@ class FunctionBody:
     def op(self, node: str) -> str:
         """Return a node's op type, empty for anything else."""
         return self.nodes.get(node, UNDEFINED).op
+
+    def callee(self, node: str) -> str:
+        """Return the function that a node calls, empty if it calls none or has branches."""
+        return next(iter(self.nodes.get(node, UNDEFINED).calls.get("f", ())), "")
 
     def calling_node(self, executed: str) -> str | None:
         """Return the longest prefix of an executed name that is a node calling a function."""
@@ -84,7 +93,9 @@ def _read_function(message: Any) -> FunctionBody:
     names = (argument.name for argument in message.signature.input_arg)
     arguments = {name: position for position, name in enumerate(names)}
     nodes = {node.name: _read_node(node, arguments) for node in message.node_def}
-    return FunctionBody(arguments, nodes)
+    attributes = getattr(message, "attr", {})
+    forward = attributes[FORWARD].s.decode() if FORWARD in attributes else ""
+    return FunctionBody(arguments, nodes, forward)
 
 
 def _read_node(node: Any, arguments: Mapping[str, int]) -> DefinedNode:

@@ -42,6 +42,16 @@ MOST_FUSED = 64
 """Maximum number of nodes to visit when searching for those fused into one."""
 
 
+class Call(NamedTuple):
+    """A node that calls a tf.function."""
+
+    function: str
+    """The function that defines the node."""
+    node: str
+    owner: str
+    """The tf.function, or other group, that the node belongs to."""
+
+
 class Resolved(NamedTuple):
     """Where an executed node comes from."""
 
@@ -56,6 +66,8 @@ class Resolved(NamedTuple):
     """The node that does the work; a fused op is named after the last of its nodes."""
     fused: tuple[str, ...] | None = None
     """The op types fused with the main one, None if unknown."""
+    calls: tuple[Call, ...] = ()
+    """The calls that lead to the function, outermost first."""
 
 
 def resolve_nodes(
@@ -84,6 +96,7 @@ def resolve(functions: "Functions", function: str, executed: str) -> Resolved:
         served = resolve(functions, function, added["node"])
         return served._replace(node=added["kind"] + served.node + added["number"])
     owner = function
+    calls: tuple[Call, ...] = ()
     while True:  # ends, because each call makes the name shorter
         body = functions.body(function)
         if body is None:
@@ -92,11 +105,12 @@ def resolve(functions: "Functions", function: str, executed: str) -> Resolved:
         callee = _callee(body, executed)
         if callee is None:
             break
+        if is_traced(callee[0]):
+            calls += (Call(function, executed[: -len(callee[1]) - 1], owner),)
+            owner = callee[0]
         function, executed = callee
-        if is_traced(function):
-            owner = function
     origin = _OPTIMISED.sub("", executed)
-    return Resolved(function, executed, owner, origin, origin)
+    return Resolved(function, executed, owner, origin, origin, calls=calls)
 
 
 def _callee(body: "FunctionBody", executed: str) -> tuple[str, str] | None:

@@ -4,32 +4,33 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from os import sep
 from pathlib import Path
 from typing import Any
 
 import nbprof
 from nbprof.capture.capture import LOSS, METRICS, OPTIMIZER, Frame, Stack
+from nbprof.capture.kerases import PACKAGES, ROOTS, is_layer_call, part_of
 from nbprof.ingest.trace.program.content_cache import ContentCache
 
 RUNNERS = (f"{Path(nbprof.__file__).parent}{sep}", f"{sep}IPython{sep}core{sep}")
 """Path fragments of the files that run the user's code; a stack begins below them."""
 
+_SLASH = r"[/\\]"
 FRAMEWORKS = re.compile(
-    r"""[/\\](?:site|dist)-packages[/\\](?:tensorflow|keras|tf_keras|numpy)[/\\]
-    | [/\\]tensorflow[/\\]python[/\\] | [/\\]keras[/\\]src[/\\]  # where they are built or edited
-    | [/\\]lib[/\\]python3\.\d+[/\\](?!(?:site|dist)-packages[/\\])  # Python's own library
-    | ^<frozen\ """,
+    rf"""/(?:site|dist)-packages/(?:tensorflow|numpy|{"|".join(PACKAGES)})/
+    | /(?:tensorflow/python|{"|".join(ROOTS)})/  # where they are built or edited
+    | /lib/python3\.\d+/(?!(?:site|dist)-packages/)  # Python's own library
+    | /__autograph_generated_file  # lines of the user's are shown where they were written
+    | ^<frozen\ """.replace("/", _SLASH),
     re.VERBOSE,
 )
 """Matches paths of files whose frames are not the user's."""
 
-_LAYER_CALL = ("keras/src/layers/layer.py", "__call__")
-_PARTS = (
-    (METRICS, re.compile(r"/keras/src/metrics/")),
-    (OPTIMIZER, re.compile(r"/keras/src/optimizers/|/tensorflow/python/training/optimizer\.py")),
-    (LOSS, re.compile(r"/keras/src/losses/|/keras/src/trainers/compile_utils\.py")),
-)
+_PARTS = (METRICS, OPTIMIZER, LOSS)
+"""Parts of training; the first that any frame of a stack belongs to is the part of the stack."""
+_V1_OPTIMIZER = re.compile(r"/tensorflow/python/training/optimizer\.py")
 _TAPE = re.compile(r"/tensorflow/python/(eager/backprop|ops/gradients_util)\.py")
 
 
@@ -47,14 +48,18 @@ class NodeStack:
     @cached_property
     def layer_calls(self) -> int:
         """Number of calls of Keras layers on the stack."""
-        file, function = _LAYER_CALL
-        return sum(1 for path, _, name in self.frames if name == function and path.endswith(file))
+        is_call = [is_layer_call(path, name) for path, _, name in self.frames]
+        # AutoGraph may split a call into several frames, one right below the other.
+        return sum(here and not above for above, here in pairwise((False, *is_call)))
 
     @cached_property
     def part(self) -> str:
         """The part of training that the node is for, empty if unknown."""
-        first = min((_rank(path) for path, _, _ in self.frames), default=len(_PARTS))
-        return _PARTS[first][0] if first < len(_PARTS) else ""
+        # An optimizer that asks for a gradient does not compute it.
+        tapes = [place for place, (path, _, _) in enumerate(self.frames) if _is_tape(path)]
+        inside = self.frames[max(tapes, default=0) :]
+        parts = {_part(path) for path, _, _ in inside}
+        return next((part for part in _PARTS if part in parts), "")
 
     @cached_property
     def in_tape(self) -> bool:
@@ -63,10 +68,9 @@ class NodeStack:
 
 
 @cache
-def _rank(path: str) -> int:
-    """Return the index in _PARTS that a file belongs to; the first match wins."""
-    found = (place for place, (_, pattern) in enumerate(_PARTS) if pattern.search(path))
-    return next(found, len(_PARTS))
+def _part(path: str) -> str:
+    """Return the part of training that a file of Keras or TensorFlow does; empty for others."""
+    return part_of(path) or (OPTIMIZER if _V1_OPTIMIZER.search(path) else "")
 
 
 @cache

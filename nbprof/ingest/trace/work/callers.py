@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.arrays import NONE, Ints, Rows, distinct, distinct_pairs
-from nbprof.ingest.trace.work.event_kinds import Kind
+from nbprof.ingest.trace.work.event_kinds import Kind, split
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import SessionLog
@@ -28,6 +28,10 @@ SESSION = -3
 """The first graph that sessions run; further ones count down by STRIDE."""
 CAPTURED = -4
 """The first function of an input pipeline, known only by its nodes; more count down by STRIDE."""
+DEEPEST = 4
+"""How deep calls of functions are followed."""
+CALLING = (b":PartitionedCall", b":StatefulPartitionedCall")
+"""How the names of ops end that call a function."""
 STRIDE = 2
 """Distance between the numbers of two graphs, or of two captured functions."""
 
@@ -44,6 +48,11 @@ class Callers:
 
     group: Rows
     step: Rows
+    path: Rows
+    """Index into `paths`."""
+    paths: list[bytes]
+    """What precedes the names of nodes in functions that the runtime did not inline, as if it had:
+    the nodes that call them, each followed by `/`. The first is empty."""
 
 
 def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows) -> Callers:
@@ -66,7 +75,8 @@ def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows
     captured = np.flatnonzero((group == PIPELINE) & (run != NONE))
     names = host.space.name[host.row[event[captured]]].astype(np.int64)
     group[captured] = CAPTURED - STRIDE * _same_nodes(run[captured], names)
-    return Callers(group, np.where(run != NONE, ids.step[run], NONE))
+    step = np.where(run != NONE, ids.step[run], NONE)
+    return Callers(group, step, ids.path[run], ids.paths)
 
 
 def _runs_of(host: "HostEvents", ids: "_Ids", event: Rows, executor: Rows) -> Rows:
@@ -109,8 +119,31 @@ class _Ids:
         executor = host.inside_of(Kind.PROCESS, event=run)
         outer_id = np.where(executor != NONE, self.of_event[executor], NONE)
         outer = self.find(outer_id, host.start[run])
-        for _ in range(4):
+        for _ in range(DEEPEST):
             self.step = np.where(self.step != NONE, self.step, self.step[np.append(outer, NONE)])
+        self.path = np.zeros(len(run) + 1, dtype=np.intp)
+        self.paths = [b""]
+        self._follow_calls(host, run, outer)
+
+    def _follow_calls(self, host: "HostEvents", run: Rows, outer: Rows) -> None:
+        """Find the group and path of functions that nodes call without being inlined."""
+        caller = host.inside_of(Kind.OP, Kind.PROCESS, event=run)
+        name = np.append(host.space.name[host.row], 0)[caller]
+        inner = (caller != NONE) & (outer != NONE)
+        texts = ((row, host.space.strings[row]) for row in np.unique(name[inner]).tolist())
+        nodes = {row: split(text)[0] for row, text in texts if text.endswith(CALLING)}
+        calls = inner & np.isin(name, list(nodes))
+        for _ in range(DEEPEST):
+            known = ~np.isin(self.group[outer], (UNKNOWN, PIPELINE))
+            found = np.flatnonzero(calls & known & (self.group[:-1] == UNKNOWN))
+            paths, names, which = distinct_pairs(
+                self.path[outer[found]], name[found], len(host.space.strings)
+            )
+            pairs = zip(paths.tolist(), names.tolist(), strict=True)
+            new = [self.paths[path] + nodes[row] + b"/" for path, row in pairs]
+            self.path[found] = len(self.paths) + which
+            self.group[found] = self.group[outer[found]]
+            self.paths += new
 
     def last_before(self, time: Ints) -> Rows:
         """Return the last run of a function or session that had begun by each time, or NONE."""

@@ -90,7 +90,9 @@ def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
     marks = _mark(host)
     event = np.flatnonzero(marks.is_op)
     found = callers.find_callers(host, steps, event, sessions)
-    node, nodes = _distinct(host, *_identify(host, event, marks, found.group))
+    group, name = _identify(host, event, marks, found.group)
+    path = np.where(group == found.group, found.path, 0)
+    node, nodes = _distinct(host.space.strings, group, name, path, found.paths)
     step = np.where(found.step != NONE, found.step, steps.step_of_event[event])
     outside = np.flatnonzero(step == NONE)
     step[outside] = steps.at(host.start[event[outside]])
@@ -200,14 +202,20 @@ def _identify(
 
 
 def _distinct(
-    host: "HostEvents", group: Rows, name: npt.NDArray[np.int32]
+    strings: list[bytes],
+    group: Rows,
+    name: npt.NDArray[np.int32],
+    path: Rows,
+    paths: list[bytes],
 ) -> tuple[Rows, list[Executed]]:
-    """Number the distinct (group, name) pairs and spell them out."""
-    groups, names, node = distinct_pairs(group, name, len(host.space.strings))
-    strings = host.space.strings
+    """Number the distinct nodes and spell them out; a name is preceded by its path."""
+    path_of, name_of, full_name = distinct_pairs(path, name, len(strings))
+    groups, names, node = distinct_pairs(group, full_name, len(name_of) + 1)
     functions = {group: _function_of(strings, group) for group in set(groups.tolist())}
-    pairs = zip(groups.tolist(), names.tolist(), strict=True)
-    spelled = [_spell(group > 0, functions[group], strings[name]) for group, name in pairs]
+    spelled = [
+        _spell(group > 0, functions[group], paths[path_of[name]] + strings[name_of[name]])
+        for group, name in zip(groups.tolist(), names.tolist(), strict=True)
+    ]
     return node, spelled
 
 
