@@ -81,7 +81,7 @@ def tabulate(
     if trace.reading_since_ns is not None:
         cost_ns += time.perf_counter_ns() - trace.reading_since_ns
     recording = Recording(capture.what, capture.how, capture.wall_ns, cost_ns, capture.traced_ns)
-    return Profile(**tables, recording=recording, notes=capture.notes + work.notes + retraces)
+    return Profile(**tables, recording=recording, notes=(*capture.notes, *work.notes, *retraces))
 
 
 def _node_tables(runs: "Runs", program: "Program", attribution: "Attribution") -> Tables:
