@@ -240,7 +240,8 @@ class Recorder:
 
     def _note_shortcomings(self) -> None:
         """Note what will not be recorded."""
-        self._notes += doors.sentences(doors.of_a_trace(light=self._light))
+        users = (doors.TRACE,) if self._light else (doors.TRACE, doors.FULL_TRACE)
+        self._notes += doors.missing(*users)
         self._only_large = self._has_memory and switches.hides_small_allocations()
         if self._only_large:
             self._notes.append(ONLY_LARGE.format("it"))

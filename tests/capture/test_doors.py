@@ -12,6 +12,7 @@ from support.captured import node_runs, profiled, runs, runs_from
 import nbprof
 from nbprof.capture.compat import doors, switches
 from nbprof.capture.step_watch import watch_steps
+from nbprof.memory.backends import Meter
 
 pytestmark = pytest.mark.tensorflow
 
@@ -19,7 +20,7 @@ tf = pytest.importorskip("tensorflow")
 v1 = tf.compat.v1
 
 DOORS = {name: door for name, door in vars(doors).items() if isinstance(door, doors.Door)}
-OF_STEPS = [name for name, door in DOORS.items() if door in doors.STEP_DOORS]
+OF_STEPS = [name for name, door in DOORS.items() if door.used_by == doors.STEPS]
 OF_TRACES = [name for name in DOORS if name not in OF_STEPS]
 SENTENCES = {door.without for door in DOORS.values()} - {""}
 SESSION_ON = doors.Door(place="tensorflow.python.profiler.trace", name="enabled")
@@ -163,16 +164,26 @@ def test_graphs_of_sessions_are_known_even_if_their_calls_are_hidden(name, monke
 
 
 @pytest.mark.parametrize("name", OF_STEPS)
-def test_without_its_door_no_step_is_seen_and_the_block_runs(name, bare, monkeypatch):
-    seen = []
+def test_without_its_door_no_step_is_seen_and_the_result_says_so(name, bare, monkeypatch):
     close(monkeypatch, name)
 
-    with watch_steps(lambda step: lambda: seen.append(step)):
-        assert dense(tf.ones([3, 4])).shape == (3, 2)
+    meter = Meter({}, watch_steps)
+    value = meter.run(lambda _mark: dense(tf.ones([3, 4])).numpy().tolist())
 
     monkeypatch.undo()
-    assert seen == []
-    assert state() == bare[1]
+    assert (value, state()) == (bare[0][1], bare[1])
+    result = meter.result(thorough=False)
+    assert doors.NO_STEPS in result.notes
+    assert not result.runs[0].marks
+
+
+def test_with_its_doors_steps_are_seen_and_no_note_is_needed():
+    meter = Meter({}, watch_steps)
+    meter.run(lambda _mark: dense(tf.ones([3, 4])))
+
+    result = meter.result(thorough=False)
+    assert doors.NO_STEPS not in result.notes
+    assert len(result.runs[0].marks) == 1
 
 
 class Session:

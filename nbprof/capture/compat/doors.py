@@ -5,7 +5,7 @@ out. Code that uses a door then does nothing, and the report has the door's sent
 """
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +15,9 @@ from typing import Any
 
 LIBRARY = "libtensorflow_framework"
 """Place of the doors that are symbols of TensorFlow's shared library."""
+
+TRACE, FULL_TRACE, STEPS = "every trace", "a trace that is not -light", "steps without a trace"
+"""What uses a door."""
 
 NO_PROFILER = (
     "this TensorFlow was built without its profiler, as conda-forge builds it, so the cell ran "
@@ -58,8 +61,8 @@ class Door:
     """The attribute of the module, after those that lead to it; or the symbol of the library."""
     without: str = ""
     """What the report says if it is missing; empty if nothing is lost."""
-    in_light: bool = True
-    """Whether `-light` uses it."""
+    used_by: str = TRACE
+    """TRACE, FULL_TRACE or STEPS."""
 
     @property
     def attribute(self) -> str:
@@ -114,27 +117,27 @@ GRAPH_STACKS = Door(
     place="tensorflow.python.util.tf_stack", name="GraphDebugInfoBuilder", without=NO_V1_LINES
 )
 
-FAST_EXECUTE = Door(**_EAGER, name="TFE_Py_FastPathExecute", in_light=False)
-EXECUTE = Door(**_EAGER, name="TFE_Py_Execute", in_light=False)
-EXECUTE_CANCELABLE = Door(**_EAGER, name="TFE_Py_ExecuteCancelable", in_light=False)
+FAST_EXECUTE = Door(**_EAGER, name="TFE_Py_FastPathExecute", used_by=FULL_TRACE)
+EXECUTE = Door(**_EAGER, name="TFE_Py_Execute", used_by=FULL_TRACE)
+EXECUTE_CANCELABLE = Door(**_EAGER, name="TFE_Py_ExecuteCancelable", used_by=FULL_TRACE)
 MAKE_CONSTANT = Door(
     place="tensorflow.python.framework.constant_op",
     name="convert_to_eager_tensor",
     without=NO_CALLS,
-    in_light=False,
+    used_by=FULL_TRACE,
 )
 EAGER_SHAPE, EAGER_ELEMENTS, EAGER_TYPE = (
     Door(
         place="tensorflow.python.framework.ops",
         name=f"EagerTensor.{method}",
         without=NO_CALLS,
-        in_light=False,
+        used_by=FULL_TRACE,
     )
     for method in ("_shape_tuple", "_num_elements", "_datatype_enum")
 )
 
 ALLOCATOR_IS_WATCHED, WATCH_ALLOCATOR, UNWATCH_ALLOCATOR = (
-    Door(place=LIBRARY, name=symbol, without=NO_MEMORY, in_light=False)
+    Door(place=LIBRARY, name=symbol, without=NO_MEMORY, used_by=FULL_TRACE)
     for symbol in (
         "_ZN3tsl24CPUAllocatorStatsEnabledEv",
         "_ZN3tsl23EnableCPUAllocatorStatsEv",
@@ -145,27 +148,23 @@ IS_ONEDNN = Door(
     place="tensorflow.python.util._pywrap_util_port",
     name="IsMklEnabled",
     without=MAYBE_ONEDNN,
-    in_light=False,
+    used_by=FULL_TRACE,
 )
 
-STEP = Door(place=f"{_PROFILER}.trace", name="Trace", without=NO_STEPS)
+STEP = Door(place=f"{_PROFILER}.trace", name="Trace", without=NO_STEPS, used_by=STEPS)
 STEP_OF_FUNCTION = Door(
-    place=f"{_FUNCTIONS}.polymorphic_function", name="Function", without=NO_STEPS
+    place=f"{_FUNCTIONS}.polymorphic_function",
+    name="Function",
+    without=NO_STEPS,
+    used_by=STEPS,
 )
-STEP_DOORS = (STEP, STEP_OF_FUNCTION)
-"""Doors of measurements that record no trace."""
 
 
-def of_a_trace(*, light: bool) -> list[Door]:
-    """List the doors that recording a trace uses."""
-    found = [thing for thing in globals().values() if isinstance(thing, Door)]
-    return [door for door in found if door not in STEP_DOORS and (door.in_light or not light)]
-
-
-def sentences(doors: Iterable[Door]) -> list[str]:
-    """Return what to say about those of the doors that are missing, each sentence once."""
-    missing = (door.without for door in doors if door.without and door.open() is None)
-    return list(dict.fromkeys(missing))
+def missing(*users: str) -> list[str]:
+    """Return what to say about the missing doors of these users, each sentence once."""
+    doors = [thing for thing in globals().values() if isinstance(thing, Door)]
+    used = (door for door in doors if door.used_by in users and door.without)
+    return list(dict.fromkeys(door.without for door in used if door.open() is None))
 
 
 @contextmanager
