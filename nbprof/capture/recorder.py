@@ -56,6 +56,10 @@ TOO_OLD = (
     "pip install -U tensorflow installs a newer one"
 )
 """Note if TensorFlow is too old."""
+NOT_STARTED = (
+    "nbprof could not start recording with this TensorFlow ({error}), so the cell ran unprofiled"
+)
+"""Note if setting up the recording failed."""
 
 
 @contextmanager
@@ -122,7 +126,7 @@ class Recorder:
         try:
             self._claim()
             if self._import_tensorflow():
-                self._start_session()
+                self._start_session_or_note()
             self._cost_ns = time.perf_counter_ns() - began
             self._clock = time.perf_counter_ns()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
@@ -204,6 +208,16 @@ class Recorder:
             oldest = ".".join(map(str, compat.OLDEST))
             self._notes.append(TOO_OLD.format(oldest=oldest, version=compat.version()))
         return not compat.too_old()
+
+    def _start_session_or_note(self) -> None:
+        """Start the session; if that fails unexpectedly, let the cell run unprofiled."""
+        try:
+            self._start_session()
+        except NbprofError:
+            raise
+        except Exception as error:  # noqa: BLE001 our failure must not become the user's
+            self._switch_off()
+            self._notes = [NOT_STARTED.format(error=f"{type(error).__name__}: {error}")]
 
     def _start_session(self) -> None:
         running = profiler_session.running_profiler()
@@ -301,13 +315,20 @@ class Recorder:
         self._release()
 
     def _release(self) -> None:
+        try:
+            self._switch_off()
+        finally:
+            with Recorder._lock:
+                if Recorder._active is self:
+                    Recorder._active = None
+
+    def _switch_off(self) -> None:
         session, self._session = self._session, None
-        if session is not None:
-            profiler_session.drop_session(session)
-        self._cleanup.close()
-        with Recorder._lock:
-            if Recorder._active is self:
-                Recorder._active = None
+        try:
+            if session is not None:
+                profiler_session.drop_session(session)
+        finally:
+            self._cleanup.close()
 
     # Bound methods, so that the Capture, which holds them, keeps self._functions alive.
 

@@ -290,3 +290,48 @@ def test_objects_that_cannot_be_read_cost_the_layers_and_not_the_report(monkeypa
 
     assert runs(profile)["MatMul"] == 1
     assert any("(AttributeError: no such attribute)" in note for note in profile.notes)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "compat.hooks.watch_sessions",
+        "compat.hooks.keep_functions",
+        "compat.switches.allocations_recorded",
+        "compat.profiler_session.mark_thread",
+        "recorder.DispatchWatch.watched",
+        "recorder.Budget",
+    ],
+)
+def test_a_recording_that_cannot_be_set_up_costs_the_report_and_nothing_else(
+    place, bare, monkeypatch
+):
+    def broken(*_, **__):
+        raise AttributeError("it has moved")
+
+    results = []
+    monkeypatch.setattr(f"nbprof.capture.{place}", broken)
+
+    profile = profiled(lambda: results.append(work()))
+
+    monkeypatch.undo()
+    assert (results[0], state()) == bare
+    assert profile.notes == (
+        "nbprof could not start recording with this TensorFlow (AttributeError: it has moved), so "
+        "the cell ran unprofiled",
+    )
+    assert runs(profiled(lambda: tf.ones([2])))["Fill"] == 1
+
+
+def test_after_a_session_that_cannot_be_stopped_nbprof_is_still_usable(monkeypatch):
+    class NeverStops(Session):
+        def stop(self):
+            raise tf.errors.InternalError(None, None, "stuck")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(doors.PROFILER_SESSION.owner(), "ProfilerSession", NeverStops)
+        run = nbprof.profile().__enter__()
+        with pytest.raises(tf.errors.InternalError):
+            run._recorder.abandon()
+
+    assert runs(profiled(lambda: tf.ones([2])))["Fill"] == 1

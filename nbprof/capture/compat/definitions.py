@@ -12,14 +12,14 @@ VARIABLE_OPS = frozenset(("Variable", "VariableV2", "AutoReloadVariable", "VarHa
 
 def function_def(name: str) -> Any:
     """Return the FunctionDef of a function that the runtime knows, or None."""
-    from tensorflow.python.framework import errors
+    import tensorflow as tf
 
     context = runtime()
     if context is None or doors.FUNCTION_DEF.open() is None:
         return None
     try:
         return context.get_function_def(name)
-    except errors.NotFoundError:
+    except tf.errors.NotFoundError:
         return None
 
 
@@ -50,9 +50,10 @@ def dataset_functions() -> list[str]:
 
 def graph_as_function(graph: Any) -> Any:
     """Return the nodes of a v1 graph as a FunctionDef whose arguments are its variables."""
-    from tensorflow.core.framework.function_pb2 import FunctionDef
+    import tensorflow as tf
 
-    function = FunctionDef(node_def=graph.as_graph_def().node)
+    function = tf.compat.v1.GraphDef().library.function.add()  # FunctionDef itself is private
+    function.node_def.extend(graph.as_graph_def().node)
     for node in function.node_def:
         if node.op in VARIABLE_OPS:
             function.signature.input_arg.add(name=node.name)

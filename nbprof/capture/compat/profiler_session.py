@@ -54,7 +54,7 @@ def start_session(folder: str, *, every_run: bool) -> Any:
 
     Raise AlreadyProfilingError, or NoProfilerError with the reason.
     """
-    from tensorflow.python.framework import errors
+    import tensorflow as tf
 
     # Not tf.profiler.experimental.start, because the user's own start and stop must find that API
     # as idle as in a bare cell.
@@ -65,7 +65,7 @@ def start_session(folder: str, *, every_run: bool) -> Any:
     with without_profiler_log():
         try:
             return _started(new_session, folder, options)
-        except errors.AlreadyExistsError as error:
+        except tf.errors.AlreadyExistsError as error:
             raise AlreadyProfilingError from error
         except Exception as error:
             raise NoProfilerError(

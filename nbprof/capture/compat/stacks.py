@@ -41,14 +41,14 @@ class StackReader:
 
     def of_function(self, name: str) -> Any:
         """Return the GraphDebugInfo of a function, or None."""
-        from tensorflow.python.framework import errors
+        import tensorflow as tf
 
         context = definitions.runtime()
         if context is None or doors.FUNCTION_STACKS.open() is None or not self._may_ask:
             return None
         try:
             return context.get_graph_debug_info(name)
-        except errors.NotFoundError:
+        except tf.errors.NotFoundError:
             return None
         except RuntimeError:
             self._say(UNREADABLE)
