@@ -46,6 +46,7 @@ def test_where_tensorflow_can_be_asked_only_these_lines_are_lost():
 
 def test_where_tensorflow_would_crash_it_is_not_asked(monkeypatch):
     monkeypatch.setattr(stacks, "FIRST_SAFE_RELEASE", (99, 0))
+    monkeypatch.setattr(stacks, "_answered", set())
 
     profile = profiled(body())
 
@@ -54,14 +55,20 @@ def test_where_tensorflow_would_crash_it_is_not_asked(monkeypatch):
     assert profile.notes.count(stacks.FATAL.format(file=BAD)) == 1
 
 
-def test_names_that_are_utf8_cost_nothing(monkeypatch):
+def test_names_that_are_utf8_are_no_obstacle_and_searched_for_once(monkeypatch):
     monkeypatch.setattr(stacks, "FIRST_SAFE_RELEASE", (99, 0))
-    monkeypatch.setattr(stacks, "_files_of_functions", lambda: ["/tmp/größer.py"])
+    monkeypatch.setattr(stacks, "_answered", set())
+    searched = []
+    monkeypatch.setattr(
+        stacks, "_files_of_functions", lambda: searched.append(1) or ["/tmp/größer.py"]
+    )
 
-    profile = profiled(lambda: cosine(tf.ones(3)))
+    for _ in range(3):
+        profile = profiled(lambda: cosine(tf.ones(3)))
 
-    assert runs_from(profile, "Cos") == {"return tf.cos(x)": 1}
-    assert not profile.notes
+        assert runs_from(profile, "Cos") == {"return tf.cos(x)": 1}
+        assert not profile.notes
+    assert len(searched) == 1
 
 
 def refusal(files=()):

@@ -28,6 +28,10 @@ UNREADABLE = (
     "file"
 )
 
+_answered: set[str] = set()
+"""Functions that TensorFlow was asked about and that it can be asked about again: finding out
+whether it may be asked takes a search through all objects."""
+
 
 class StackReader:
     """Reads stacks, and calls `say(why)` if it cannot.
@@ -44,15 +48,19 @@ class StackReader:
         import tensorflow as tf
 
         context = definitions.runtime()
-        if context is None or doors.FUNCTION_STACKS.open() is None or not self._may_ask:
+        if context is None or doors.FUNCTION_STACKS.open() is None:
+            return None
+        if name not in _answered and not self._may_ask:
             return None
         try:
-            return context.get_graph_debug_info(name)
+            stacks = context.get_graph_debug_info(name)
         except tf.errors.NotFoundError:
             return None
         except RuntimeError:
             self._say(UNREADABLE)
             return None
+        _answered.add(name)
+        return stacks
 
     def of_graph(self, graph: Any) -> Any:
         """Return the GraphDebugInfo of a v1 graph, or None."""
@@ -70,7 +78,7 @@ class StackReader:
 
     @cached_property
     def _may_ask(self) -> bool:
-        """Whether asking for a stack cannot end the process."""
+        """Whether asking for a stack cannot end the process: no code has an unreadable name."""
         if sys.platform == "linux" and compat.release() >= FIRST_SAFE_RELEASE:
             return True
         names = {*self._files, *_files_of_modules(), *_files_of_functions()}
