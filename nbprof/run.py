@@ -80,6 +80,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
 
     def _finish(self, recorder: "Recorder") -> None:
         global _last
+        _last = None  # if this fails, the profile of an earlier block would be taken for this one's
         memory = self._memory
         if memory is not None:
             memory.__exit__(None, None, None)
@@ -130,5 +131,8 @@ def _cell_names() -> dict[str, str]:
 
 
 def last() -> "Profile | None":
-    """Return the Profile of the last profiled cell or block, or None."""
+    """Return the Profile of the last profiled cell or block.
+
+    None if nothing has been profiled, or if the last profile could not be made.
+    """
     return _last

@@ -156,7 +156,8 @@ class Capture:
     """Returns the FunctionDef of a function by name, or None."""
     captured_functions: Callable[[], Sequence[str]] = tuple
     """Returns the names of the functions that input pipelines may run."""
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
+    """What is missing and why; grows while functions and objects are looked up."""
     has_memory: bool = False
     """Whether allocations were recorded."""
     only_large: bool = False

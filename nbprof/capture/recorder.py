@@ -6,14 +6,16 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.budget import Budget
-from nbprof.capture.capture import CALLING_THREAD, Capture, Model
-from nbprof.capture.compat import definitions, hooks, profiler_session, switches
+from nbprof.capture.capture import Capture, Model
+from nbprof.capture.compat import definitions, doors, hooks, profiler_session, switches
+from nbprof.capture.compat.stacks import StackReader
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.elsewhere import find_elsewhere
 from nbprof.capture.model_objects import find_model
@@ -42,15 +44,25 @@ WATCHED = (
     "watch them"
 )
 """Note on what watching calls cost."""
-MEMORY_LOST = (
-    "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
-)
-"""Note if allocations cannot be recorded."""
 CHEAP_OPS_LOST = (
     "this TensorFlow does not let nbprof record cheap ops once they are warm: run counts and "
     "times are lower bounds"
 )
-"""Note if the trace level cannot be raised."""
+"""Note if TensorFlow ignored the trace level."""
+NO_MODEL = (
+    "layers, and variables with their params, are missing: the objects behind this cell's ops "
+    "could not be read ({error})"
+)
+"""Note if finding the model failed."""
+TOO_OLD = (
+    "nbprof needs TensorFlow {oldest} or newer and this is {version}, so the cell ran unprofiled; "
+    "pip install -U tensorflow installs a newer one"
+)
+"""Note if TensorFlow is too old."""
+NOT_STARTED = (
+    "nbprof could not start recording with this TensorFlow ({error}), so the cell ran unprofiled"
+)
+"""Note if setting up the recording failed."""
 
 
 @contextmanager
@@ -108,7 +120,6 @@ class Recorder:
         self._traced_ns = 0
         self._has_memory = False
         self._only_large = False
-        self._how = "nothing recorded"  # how the code was recorded, for the headline
         self._cleanup = ExitStack()
 
     @_interrupts_wait()
@@ -118,7 +129,7 @@ class Recorder:
         try:
             self._claim()
             if self._import_tensorflow():
-                self._start_session()
+                self._start_session_or_note()
             self._cost_ns = time.perf_counter_ns() - began
             self._clock = time.perf_counter_ns()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
@@ -153,12 +164,12 @@ class Recorder:
         return Capture(
             trace=self._trace,
             what=self.what,
-            how=self._how,
+            how=self._describe(),
             start_ns=self._start_ns,
             wall_ns=wall_ns,
             cost_ns=self._cost_ns,
             traced_ns=min(self._traced_ns, wall_ns) if self._trace is not None else 0,
-            notes=tuple(self._notes),
+            notes=self._notes,
             has_memory=self._has_memory,
             only_large=self._only_large,
             cells=self._cells,
@@ -190,14 +201,27 @@ class Recorder:
             began = time.perf_counter_ns()
             try:
                 compat.version()
-            except ImportError as error:
+            except Exception as error:  # noqa: BLE001 a broken installation raises anything
                 self._notes.append(
                     f"TensorFlow cannot be imported ({error}), so the cell ran unprofiled"
                 )
                 return False
             took = format_seconds(time.perf_counter_ns() - began)
             self._notes.append(f"nbprof imported TensorFlow before the clock started ({took})")
-        return True
+        if compat.too_old():
+            oldest = ".".join(map(str, compat.OLDEST))
+            self._notes.append(TOO_OLD.format(oldest=oldest, version=compat.version()))
+        return not compat.too_old()
+
+    def _start_session_or_note(self) -> None:
+        """Start the session; if that fails unexpectedly, let the cell run unprofiled."""
+        try:
+            self._start_session()
+        except NbprofError:
+            raise
+        except Exception as error:  # noqa: BLE001 our failure must not become the user's
+            self._switch_off()
+            self._notes = [NOT_STARTED.format(error=f"{type(error).__name__}: {error}")]
 
     def _start_session(self) -> None:
         running = profiler_session.running_profiler()
@@ -210,40 +234,52 @@ class Recorder:
                 f"no temporary folder could be made ({error}), so the cell ran unprofiled"
             )
             return
-        if not self._light:
-            self._record_allocations()
         folder = self._cleanup.enter_context(temporary)
+        if not self._light:
+            self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
         try:
-            self._session = profiler_session.start_session(folder)
+            self._session = profiler_session.start_session(folder, every_run=not self._light)
         except profiler_session.AlreadyProfilingError as error:
             raise NbprofError(_refusal("another TensorFlow profiler session")) from error
+        except profiler_session.NoProfilerError as error:
+            self._cleanup.close()
+            self._notes.append(str(error))
+            return
         self._folder = Path(folder)
-        self._how = f"TensorFlow {compat.version()} trace, {self._set_level()}"
+        self._note_shortcomings()
         self._cleanup.enter_context(
             hooks.watch_sessions(self._give_way, self._sessions.about_to_run)
         )
         self._functions = self._cleanup.enter_context(hooks.keep_functions())
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
-        profiler_session.mark_thread(CALLING_THREAD)
+        profiler_session.mark_thread()
         self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
 
-    def _record_allocations(self) -> None:
-        self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
+    def _note_shortcomings(self) -> None:
+        """Note what will not be recorded."""
+        users = (doors.TRACE,) if self._light else (doors.TRACE, doors.FULL_TRACE)
+        for sentence in doors.missing(*users):
+            about_memory = sentence == doors.NO_MEMORY
+            self._notes.append(Note(sentence, allocator_columns()) if about_memory else sentence)
         self._only_large = self._has_memory and switches.hides_small_allocations()
-        if not self._has_memory:
-            self._notes.append(Note(MEMORY_LOST, allocator_columns()))
-
-    def _set_level(self) -> str:
-        """Choose how much the trace records, and describe it."""
         if self._light:
             self._notes.append(LIGHT)
-            return "light"
-        if switches.record_every_run():
-            return "every op run"
-        self._notes.append(CHEAP_OPS_LOST)
-        return "cheap ops not counted"
 
+    def _describe(self) -> str:
+        """Describe how the code was recorded, for the headline."""
+        if self._trace is None:
+            return "nothing recorded"
+        if self._light:
+            detail = "light"
+        elif profiler_session.records_every_run(self._trace):
+            detail = "every op run"
+        else:
+            detail = "cheap ops not counted"
+            self._notes.append(CHEAP_OPS_LOST)
+        return f"TensorFlow {compat.version()} trace, {detail}"
+
+    @_interrupts_wait()
     def _give_way(self, name: str) -> None:
         """End the trace because the user's code starts a profiler of its own."""
         now = time.perf_counter_ns()
@@ -271,12 +307,10 @@ class Recorder:
             self._traced_ns = time.perf_counter_ns() - self._clock
             if why:
                 self._notes.append(why)
-            profiler_session.export_session(session)
-            files = sorted(self._folder.glob("**/*.xplane.pb"))
-            if files:
-                self._trace = files[0].read_bytes()
-            else:
-                self._notes.append("TensorFlow wrote no trace for this cell")
+            try:
+                self._trace = profiler_session.export_session(session, self._folder)
+            except profiler_session.NoProfilerError as error:
+                self._notes.append(str(error))
             return True
 
     @_interrupts_wait()
@@ -285,13 +319,20 @@ class Recorder:
         self._release()
 
     def _release(self) -> None:
+        try:
+            self._switch_off()
+        finally:
+            with Recorder._lock:
+                if Recorder._active is self:
+                    Recorder._active = None
+
+    def _switch_off(self) -> None:
         session, self._session = self._session, None
-        if session is not None:
-            profiler_session.drop_session(session)
-        self._cleanup.close()
-        with Recorder._lock:
-            if Recorder._active is self:
-                Recorder._active = None
+        try:
+            if session is not None:
+                profiler_session.drop_session(session)
+        finally:
+            self._cleanup.close()
 
     # Bound methods, so that the Capture, which holds them, keeps self._functions alive.
 
@@ -299,13 +340,26 @@ class Recorder:
         return self._sessions.function_def(name) or definitions.function_def(name)
 
     def _function_stacks(self, name: str) -> Any:
-        return self._sessions.stacks(name) or definitions.function_stacks(name)
+        graph = self._sessions.graph(name)
+        return self._stacks.of_function(name) if graph is None else self._stacks.of_graph(graph)
+
+    @cached_property
+    def _stacks(self) -> StackReader:
+        seen = (file for site in self._watch.log().sites for file, _, _ in site)
+        return StackReader((*self._cells, *seen), self._note)
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.append(text)
 
     def _model(self, functions: Collection[str]) -> Model:
         model = Model()
         watch = self._watch
         if watch.used or watch.layers or any(name.startswith("__") for name in functions):
-            model = find_model(functions, watch.used, watch.layers)
+            try:
+                model = find_model(functions, watch.used, watch.layers)
+            except Exception as error:  # noqa: BLE001 the rest of the report is still right
+                self._note(NO_MODEL.format(error=f"{type(error).__name__}: {error}"))
         return self._sessions.add_variables(model)
 
 

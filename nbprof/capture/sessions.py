@@ -32,7 +32,7 @@ class SessionWatch:
 
     def function_def(self, name: str) -> Any:
         """Return a graph, or a function from a graph's library, as a FunctionDef, or None."""
-        graph = self._graph(name)
+        graph = self.graph(name)
         if graph is not None:
             return definitions.graph_as_function(graph)
         if self._library is None:
@@ -40,11 +40,6 @@ class SessionWatch:
             for graph in self._graphs:
                 self._library.update(definitions.functions_of_graph(graph))
         return self._library.get(name)
-
-    def stacks(self, name: str) -> Any:
-        """Return the GraphDebugInfo of a graph, or None."""
-        graph = self._graph(name)
-        return None if graph is None else definitions.graph_stacks(graph)
 
     def add_variables(self, model: Model) -> Model:
         """Add the variables of all graphs to a model."""
@@ -59,7 +54,8 @@ class SessionWatch:
         used = (*model.used, *range(len(model.variables), len(variables)))
         return replace(model, variables=tuple(variables), arguments=arguments, used=used)
 
-    def _graph(self, name: str) -> Any:
+    def graph(self, name: str) -> Any:
+        """Return the graph that is listed under a name, or None."""
         for number, graph in enumerate(self._graphs):
             if name == session_group(number):
                 return graph

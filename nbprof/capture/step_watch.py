@@ -1,23 +1,24 @@
 """Report when steps begin and end, for measurements that record no trace."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import local
 from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.capture import session_group
-from nbprof.capture.compat import hooks
+from nbprof.capture.compat import doors, hooks
 
 
 @contextmanager
-def watch_steps(begin: Callable[[str], Callable[[], None]]) -> Iterator[None]:
+def watch_steps(begin: Callable[[str], Callable[[], None]]) -> Iterator[Sequence[str]]:
     """Call `begin(name)` when a step begins in the block, and its result when the step ends.
 
-    This never imports TensorFlow: until the user has, there are no steps.
+    Yield what to say if steps cannot be seen. This never imports TensorFlow: until the user has,
+    there are no steps.
     """
     if not compat.imported():
-        yield
+        yield ()
         return
     inside = local()
 
@@ -36,4 +37,4 @@ def watch_steps(begin: Callable[[str], Callable[[], None]]) -> Iterator[None]:
             begin(session_group(0))  # its end is not visible
 
     with hooks.watch_calls(enter, leave), hooks.watch_sessions(lambda _: None, run_session):
-        yield
+        yield doors.missing(doors.STEPS)

@@ -144,6 +144,7 @@ def _requested_profile(request: Request) -> "Profile":
     profile = last()
     if profile is None:
         raise NbprofError(
-            "nothing has been profiled yet: put %%tfprof on the first line of a cell."
+            "nothing has been profiled yet, or the last cell's profile could not be made: put "
+            "%%tfprof on the first line of a cell."
         )
     return profile

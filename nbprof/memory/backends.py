@@ -4,7 +4,7 @@ import gc
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import ModuleType
@@ -23,13 +23,13 @@ Code = Callable[[Callable[[int], None] | None], Any]
 StepCallback = Callable[[str], Callable[[], None]]
 """Called with a step's name when it begins; returns the callback for its end."""
 
-WatchSteps = Callable[[StepCallback], AbstractContextManager[None]]
-"""Returns a context in which the callback is called for every step."""
+WatchSteps = Callable[[StepCallback], AbstractContextManager[Sequence[str]]]
+"""Returns a context in which the callback is called for every step, and why if it cannot be."""
 
 
-def watch_no_steps(_begin: StepCallback) -> AbstractContextManager[None]:
+def watch_no_steps(_begin: StepCallback) -> AbstractContextManager[Sequence[str]]:
     """Return a context in which no step is reported."""
-    return nullcontext()
+    return nullcontext(())
 
 
 class Backend(Protocol):
@@ -49,6 +49,7 @@ class Meter:
         self._flags = flags
         self._watch_steps = watch_steps
         self._measurements: list[Measurement] = []
+        self._without_steps: Sequence[str] = ()
 
     def run(self, code: Code) -> Any:
         """Run the code under a Measurement."""
@@ -60,7 +61,7 @@ class Meter:
             include_children="c" in flags,
             trim="trim" in flags,
         )
-        with self._watch_steps(measurement.step), measurement as run:
+        with self._watch_steps(measurement.step) as self._without_steps, measurement as run:
             self._measurements.append(measurement)
             return code(run.mark)
 
@@ -69,6 +70,7 @@ class Meter:
         if not self._measurements:
             return None
         result = combined_result(self._measurements)
+        result = replace(result, notes=(*result.notes, *self._without_steps))
         if thorough:
             result = replace(result, held=find_held())
         return result

@@ -68,13 +68,9 @@ def session_loop(full_trace=False):
 
 def tensorflow_trace(body, folder, allocations=True, every_run=True):
     """Record `body` with TensorFlow's own profiler, optionally with nbprof's switches on."""
-    import tensorflow as tf
-
-    from nbprof.capture.compat import switches
+    from nbprof.capture.compat import profiler_session, switches
 
     with switches.allocations_recorded() if allocations else nullcontext():
-        tf.profiler.experimental.start(folder)
-        if every_run:
-            switches.record_every_run()
+        session = profiler_session.start_session(folder, every_run=every_run)
         body()
-        tf.profiler.experimental.stop()
+        session.export_to_tb()

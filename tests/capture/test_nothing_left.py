@@ -49,7 +49,8 @@ from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)
 tempfile.tempdir = tempfile.mkdtemp()
 import tensorflow as tf, nbprof
-from nbprof.capture.compat import profiler_session, switches
+from nbprof.capture.compat import switches
+from tensorflow.python.profiler import trace
 
 HERE = Path(nbprof.__file__).parent
 OURS = {str(file) for file in [HERE / "run.py", *HERE.glob("capture/**/*.py")]}
@@ -88,8 +89,8 @@ def left_behind():
         folder.rename(Path(tempfile.gettempdir()) / f"found-{folder.name}")
     if switches.allocator_statistics_on() != ALLOCATOR:
         left.append("the allocator's statistics")
-    if profiler_session.running_profiler():
-        left.append(profiler_session.running_profiler())
+    if trace.enabled() if callable(trace.enabled) else trace.enabled:
+        left.append("a profiler")
     return left
 
 profile(None)

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 
 LEFT_BEHIND = """
 import glob, os, tempfile
-from nbprof.capture.compat import profiler_session as _profiler, switches as _switches
+from nbprof.capture.compat import switches as _switches
 from tensorflow.python.client import session as _session
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic
 from tensorflow.python import pywrap_tfe as _pywrap_tfe
 from tensorflow.python.framework import constant_op as _constant_op
+from tensorflow.python.profiler import trace as _trace
 from tensorflow.python.profiler.internal import _pywrap_profiler
 [
-    _profiler.running_profiler(),
+    _trace.enabled() if callable(_trace.enabled) else _trace.enabled,
     glob.glob(os.path.join(tempfile.gettempdir(), 'nbprof-*')),
     _switches.allocator_statistics_on(),
     _pywrap_profiler.ProfilerSession.__name__,
@@ -26,7 +27,7 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
 """
 NOTHING = str(
     [
-        *(None, [], False, "ProfilerSession", "TF_NewBufferFromString", "__init__"),
+        *(False, [], False, "ProfilerSession", "TF_NewBufferFromString", "__init__"),
         *("TFE_Py_FastPathExecute", "convert_to_eager_tensor", ()),
     ]
 )

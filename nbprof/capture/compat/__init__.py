@@ -1,11 +1,15 @@
 """Use undocumented parts of TensorFlow, together in one folder because a new release may move them.
 
-Written for TensorFlow 2.21. Symbols of the shared library may be missing; functions then return a
-value that says so instead of failing.
+Works with TensorFlow 2.15 to 2.22. `doors.py` is the table of these parts; functions of the other
+files return a value that says so if one is missing, instead of failing.
 """
 
 import importlib.util
+import re
 import sys
+
+OLDEST = (2, 15)
+"""The oldest TensorFlow that can be profiled."""
 
 
 def installed() -> bool:
@@ -23,3 +27,14 @@ def version() -> str:
     from tensorflow import __version__
 
     return str(__version__)
+
+
+def release() -> tuple[int, ...]:
+    """Return TensorFlow's version as numbers, such as `(2, 21)`; empty if it has none."""
+    numbers = re.match(r"(\d+)\.(\d+)", version())
+    return tuple(map(int, numbers.groups())) if numbers else ()
+
+
+def too_old() -> bool:
+    """Return whether TensorFlow is known to be older than OLDEST."""
+    return bool(release()) and release() < OLDEST

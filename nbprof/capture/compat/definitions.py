@@ -1,9 +1,10 @@
-"""Ask TensorFlow for the nodes, stacks and variables of functions and v1 graphs."""
+"""Ask TensorFlow for the nodes and variables of functions and v1 graphs."""
 
 from functools import lru_cache
 from typing import Any
 
 from nbprof.capture.capture import Variable
+from nbprof.capture.compat import doors
 
 VARIABLE_OPS = frozenset(("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp"))
 """Op types of variables."""
@@ -11,14 +12,14 @@ VARIABLE_OPS = frozenset(("Variable", "VariableV2", "AutoReloadVariable", "VarHa
 
 def function_def(name: str) -> Any:
     """Return the FunctionDef of a function that the runtime knows, or None."""
-    from tensorflow.python.eager import context
-    from tensorflow.python.framework import errors
+    import tensorflow as tf
 
-    if not _has_context():
+    context = runtime()
+    if context is None or doors.FUNCTION_DEF.open() is None:
         return None
     try:
-        return context.context().get_function_def(name)
-    except errors.NotFoundError:
+        return context.get_function_def(name)
+    except tf.errors.NotFoundError:
         return None
 
 
@@ -38,34 +39,21 @@ def function_size(name: str) -> int:
     return len(message.node_def) + sum(map(function_size, called))
 
 
-def function_stacks(name: str) -> Any:
-    """Return the GraphDebugInfo of a function (the Python stacks that made its nodes), or None."""
-    from tensorflow.python.eager import context
-    from tensorflow.python.framework import errors
-
-    if not _has_context():
-        return None
-    try:
-        return context.context().get_graph_debug_info(name)
-    except (errors.NotFoundError, RuntimeError):  # RuntimeError if a file name is not UTF-8
-        return None
-
-
 def dataset_functions() -> list[str]:
     """List the functions that tf.data made from the user's functions."""
-    from tensorflow.python.eager import context
-
-    if not _has_context():
+    context = runtime()
+    if context is None or doors.FUNCTION_NAMES.open() is None:
         return []
-    names = context.context().list_function_names()
+    names = context.list_function_names()
     return sorted(name for name in names if name.startswith("__inference_Dataset_"))
 
 
 def graph_as_function(graph: Any) -> Any:
     """Return the nodes of a v1 graph as a FunctionDef whose arguments are its variables."""
-    from tensorflow.core.framework.function_pb2 import FunctionDef
+    import tensorflow as tf
 
-    function = FunctionDef(node_def=graph.as_graph_def().node)
+    function = tf.compat.v1.GraphDef().library.function.add()  # FunctionDef itself is private
+    function.node_def.extend(graph.as_graph_def().node)
     for node in function.node_def:
         if node.op in VARIABLE_OPS:
             function.signature.input_arg.add(name=node.name)
@@ -75,17 +63,6 @@ def graph_as_function(graph: Any) -> Any:
 def functions_of_graph(graph: Any) -> dict[str, Any]:
     """Return the FunctionDefs in the library of a v1 graph, by name."""
     return {function.signature.name: function for function in graph.as_graph_def().library.function}
-
-
-def graph_stacks(graph: Any) -> Any:
-    """Return the GraphDebugInfo of a v1 graph."""
-    from tensorflow.python.util import tf_stack
-
-    builder = tf_stack.GraphDebugInfoBuilder()
-    for operation in graph.get_operations():
-        if operation.traceback is not None:
-            builder.AccumulateStackTrace("", operation.name, operation.traceback)
-    return builder.Build()
 
 
 def graph_variables(graph: Any) -> list[Variable]:
@@ -109,8 +86,13 @@ def graph_variables(graph: Any) -> list[Variable]:
     return found
 
 
-def _has_context() -> bool:
-    """Return whether the eager runtime is up; starting it would freeze device settings."""
-    from tensorflow.python.eager import context
-
-    return context.context()._context_handle is not None
+def runtime() -> Any:
+    """Return the context of the eager runtime if it is up; starting it would freeze settings."""
+    get_context = doors.CONTEXT.open()
+    if get_context is None or doors.CONTEXT_HANDLE.open() is None:
+        return None
+    context = get_context()
+    try:
+        return context if context._handle is not None else None
+    except AssertionError:  # it is not up yet
+        return None

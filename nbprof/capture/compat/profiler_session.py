@@ -1,55 +1,129 @@
 """Run a profiler session of our own, and find out whether another one is running."""
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from nbprof.capture.compat.switches import is_profiling, quiet_logs
+from nbprof.capture.capture import CALLING_THREAD
+from nbprof.capture.compat import doors
+from nbprof.capture.compat.profiler_log import without_profiler_log
+
+EVERY_RUN = 3
+"""Trace level that records every op run; at TensorFlow's default of 2, an op is dropped from the
+trace once it has proved cheap: about nine of ten runs in a warm Keras fit."""
+
+EXECUTOR = b"ExecutorState::Process"
+"""Name of an event that every graph leaves in a trace."""
+EVERY_RUN_EVENTS = (b"ExecutorPropagateOutputs", b"ExecutorState::ScheduleReady")
+"""Names of events that every graph leaves in a trace of level EVERY_RUN, and only there."""
+
+NOTHING_RECORDED = (
+    "TensorFlow's profiler recorded nothing at all, so there is nothing to report; pip install "
+    "tensorflow installs a build whose profiler works"
+)
+"""Note if a trace lacks even the event that `mark_thread` made."""
 
 
 class AlreadyProfilingError(Exception):
     """Another profiler session is active."""
 
 
+class NoProfilerError(Exception):
+    """TensorFlow's profiler does not start."""
+
+
+class _Level:
+    """A trace level for TensorFlow's options: an int would arrive as a bool and be ignored."""
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+
+    def __int__(self) -> int:
+        return self._level
+
+    __index__ = __int__
+
+
 def running_profiler() -> str | None:
-    """Return the name of the TensorFlow profiler that is running, or None."""
-    from tensorflow.python.profiler import profiler_v2
-
-    if profiler_v2._profiler is not None:
-        return "tf.profiler.experimental"
-    if is_profiling():
-        return "another TensorFlow profiler session of this process"
-    return None
+    """Return the name of the user's TensorFlow profiler if it is running, else None."""
+    return "tf.profiler.experimental" if doors.RUNNING_PROFILER.open() is not None else None
 
 
-def start_session(folder: str) -> Any:
-    """Start a profiler session; `export_session` ends it and writes its trace into `folder`."""
-    from tensorflow.python.framework import errors
-    from tensorflow.python.profiler.internal import _pywrap_profiler
+def start_session(folder: str, *, every_run: bool) -> Any:
+    """Start a profiler session; `export_session` ends it and writes its trace into `folder`.
+
+    Raise AlreadyProfilingError, or NoProfilerError with the reason.
+    """
+    import tensorflow as tf
 
     # Not tf.profiler.experimental.start, because the user's own start and stop must find that API
     # as idle as in a bare cell.
-    session = _pywrap_profiler.ProfilerSession()
-    with quiet_logs():
+    new_session = doors.PROFILER_SESSION.open()
+    if new_session is None:
+        raise NoProfilerError(doors.NO_PROFILER)
+    options = {"host_tracer_level": _Level(EVERY_RUN)} if every_run else {}
+    with without_profiler_log():
         try:
-            session.start(folder, {})
-        except errors.AlreadyExistsError as error:
+            return _started(new_session, folder, options)
+        except tf.errors.AlreadyExistsError as error:
             raise AlreadyProfilingError from error
+        except Exception as error:
+            raise NoProfilerError(
+                f"TensorFlow's profiler did not start ({type(error).__name__}: {error}), so the "
+                "cell ran unprofiled"
+            ) from error
+
+
+def _started(new_session: Any, folder: str, options: dict[str, Any]) -> Any:
+    session = new_session()
+    try:
+        try:
+            session.start(folder, options)
+        except TypeError:  # raised by the binding before anything has started
+            session.start(folder, {})
+    except Exception:
+        session = None  # the traceback must not keep it: its end is logged, too
+        raise
     return session
+
+
+def records_every_run(trace: bytes) -> bool:
+    """Return whether no op run is missing from a trace."""
+    return EXECUTOR not in trace or any(name in trace for name in EVERY_RUN_EVENTS)
 
 
 def drop_session(session: Any) -> None:
     """End a session without writing a trace; dropping the reference might not end it."""
-    with quiet_logs():
+    with without_profiler_log():
         session.stop()
 
 
-def export_session(session: Any) -> None:
-    """End a session and write its trace."""
-    with quiet_logs():
-        session.export_to_tb()
+def export_session(session: Any, folder: Path) -> bytes:
+    """End a session that wrote into `folder`, and return its trace.
+
+    Raise NoProfilerError with the reason if there is none.
+    """
+    try:
+        with without_profiler_log():
+            session.export_to_tb()
+        files = sorted(folder.glob("**/*.xplane.pb"))
+        trace = files[0].read_bytes() if files else None
+    except Exception as error:
+        with suppress(Exception):
+            drop_session(session)
+        raise NoProfilerError(
+            f"TensorFlow could not write its trace ({type(error).__name__}: {error})"
+        ) from error
+    if trace is None:
+        raise NoProfilerError("TensorFlow wrote no trace for this cell")
+    if CALLING_THREAD.encode() not in trace:
+        raise NoProfilerError(NOTHING_RECORDED)
+    return trace
 
 
-def mark_thread(name: str) -> None:
-    """Leave an event of this name in the trace, on the calling thread."""
-    from tensorflow.python.profiler.internal import _pywrap_traceme
+def mark_thread() -> None:
+    """Leave the event CALLING_THREAD in the trace, on the calling thread."""
+    import tensorflow as tf
 
-    _pywrap_traceme.TraceMe(name).Stop()
+    with tf.profiler.experimental.Trace(CALLING_THREAD):
+        pass

@@ -26,7 +26,7 @@ import pytest
 from support.xspace_bytes import Written, event, line, plane, space
 
 import nbprof
-from nbprof.capture.compat import switches
+from nbprof.capture.compat import profiler_session, switches
 
 pytestmark = pytest.mark.tensorflow
 
@@ -125,12 +125,11 @@ def record(make, folder):
     body = make()
     body()
     with switches.allocations_recorded():
-        tf.profiler.experimental.start(str(folder))
+        session = profiler_session.start_session(str(folder), every_run=True)
         try:
-            switches.record_every_run()
             body()
         finally:
-            tf.profiler.experimental.stop()
+            session.export_to_tb()
     (path,) = folder.glob("**/*.xplane.pb")
     return path
 

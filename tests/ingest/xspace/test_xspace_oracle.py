@@ -1,11 +1,9 @@
 """nbprof reads real traces exactly like TensorFlow's own protobuf classes."""
 
-import ctypes
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from nbprof.capture.compat import profiler_session, switches
 from nbprof.ingest.xspace.xspace import read_xspace
 
 pytestmark = pytest.mark.tensorflow
@@ -15,33 +13,15 @@ xplane_pb2 = pytest.importorskip("tensorflow.tsl.profiler.protobuf.xplane_pb2")
 
 
 def record(directory, body):
-    """Trace `body`, with all ops and allocations if this TensorFlow allows it."""
-    library = Path(tf.__file__).parent / "libtensorflow_framework.so.2"
-    symbols = ctypes.CDLL(str(library)) if library.exists() else None
-    set_allocations(symbols, "_ZN3tsl23EnableCPUAllocatorStatsEv")
-    tf.profiler.experimental.start(str(directory))
-    try:
-        record_every_op(symbols)
-        body()
-    finally:
-        tf.profiler.experimental.stop()
-        set_allocations(symbols, "_ZN3tsl24DisableCPUAllocatorStatsEv")
+    """Trace `body`, with all ops and allocations."""
+    with switches.allocations_recorded():
+        session = profiler_session.start_session(str(directory), every_run=True)
+        try:
+            body()
+        finally:
+            session.export_to_tb()
     (path,) = directory.glob("**/*.xplane.pb")
     return path.read_bytes()
-
-
-def set_allocations(symbols, name):
-    if hasattr(symbols, name):
-        getattr(symbols, name)()
-
-
-def record_every_op(symbols):
-    try:
-        level = ctypes.c_int.in_dll(symbols, "_ZN3tsl8profiler8internal13g_trace_levelE")
-    except (TypeError, ValueError):
-        return
-    if level.value == 2:
-        level.value = 3
 
 
 def fit():
