@@ -26,7 +26,7 @@ from nbprof.ingest.trace.tables import tabulate
 from nbprof.ingest.trace.work.allocations import find_allocations
 from nbprof.ingest.trace.work.callers import session_groups
 from nbprof.ingest.trace.work.event_kinds import WANTED
-from nbprof.ingest.trace.work.gpu_kernels import add_kernels
+from nbprof.ingest.trace.work.gpu_kernels import add_kernels, name_copies
 from nbprof.ingest.trace.work.host_events import read_host
 from nbprof.ingest.trace.work.op_runs import Runs, find_runs
 from nbprof.ingest.trace.work.steps import DeviceSteps, find_device_steps, find_steps
@@ -70,8 +70,9 @@ def find_work(trace: RecordedTrace) -> Work:
     host, capture = trace.host, trace.capture
     steps = find_device_steps(host, find_steps(host))
     sessions = session_groups(host, capture.sessions, trace.began_ns)
-    runs, notes = add_kernels(host.space, steps, find_runs(host, steps.steps, sessions))
-    runs, stated_float_ops = _add_tpu(host.space, steps, runs, capture)
+    on_gpu = add_kernels(host.space, steps, find_runs(host, steps.steps, sessions))
+    runs, stated_float_ops = _add_tpu(host.space, steps, on_gpu.runs, capture)
+    notes = on_gpu.notes
     if capture.trace is not None and not len(runs.node):
         notes += (_nothing_ran(trace),)
     allocations = None
@@ -81,6 +82,7 @@ def find_work(trace: RecordedTrace) -> Work:
         steps=steps.steps,
         runs=runs,
         stated_float_ops=stated_float_ops,
+        copies=on_gpu.copies,
         allocations=allocations,
         notes=notes,
     )
@@ -93,6 +95,7 @@ def find_program(trace: RecordedTrace, runs: Runs) -> Program:
     nodes = resolve_nodes(functions, runs.nodes, capture.captured_functions)
     modules = read_modules(trace.host.space, capture.trace or b"", capture.what, runs.nodes)
     nodes, module_stacks = name_hlo_ops(nodes, modules)
+    nodes = name_copies(nodes, runs.nodes)
     model = capture.model({node.owner for node in nodes})
     return Program(
         functions=functions,

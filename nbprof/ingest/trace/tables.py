@@ -13,7 +13,7 @@ from nbprof._profile import Profile, Recording
 from nbprof.arrays import NONE, Floats, Ints, Rows, distinct
 from nbprof.ingest.trace import walltime
 from nbprof.ingest.trace.attribution import python_lines
-from nbprof.ingest.trace.attribution.devices import CPU
+from nbprof.ingest.trace.attribution.devices import CPU, device_of_allocator
 from nbprof.ingest.trace.program.function_names import distinguish, short_name
 from nbprof.ingest.trace.program.node_attributes import data_format
 from nbprof.ingest.trace.retraces import find_traces
@@ -24,9 +24,7 @@ from nbprof.ingest.trace.shapes.run_shapes import (
     shape_metrics,
 )
 from nbprof.ingest.trace.work.allocations import (
-    CPU_ALLOCATOR,
     MEMORY_METRICS,
-    ONEDNN_ALLOCATOR,
     Allocations,
     memory_of_runs,
 )
@@ -124,6 +122,7 @@ def _shape_sources(
         read_bytes=program.variables.read_bytes(program.nodes),
         allocations=work.allocations,
         stated_float_ops=work.stated_float_ops,
+        copies=work.copies,
     )
 
 
@@ -275,13 +274,14 @@ def allocation_table(
     """List the allocations; `node` is the node of each run."""
     listed = allocations or _no_allocations()
     texts = np.array([text.decode("utf-8", "replace") for text in strings], dtype=object)
-    devices = np.where(texts == ONEDNN_ALLOCATOR.decode(), CPU_ALLOCATOR.decode(), texts)
+    allocators, allocator = distinct(listed.allocator, len(strings))
+    devices = np.array([device_of_allocator(name) for name in texts[allocators]], dtype=object)
     end_ns = (listed.end // 1000 + origin_ns).astype(float)
     return pd.DataFrame(
         {
             "event": listed.run,
             "node": np.append(node, NONE)[listed.run],
-            "device": devices[listed.allocator],
+            "device": devices[allocator],
             "start_ns": listed.start // 1000 + origin_ns,
             "end_ns": np.where(listed.end == NEVER, np.nan, end_ns),
             "bytes": listed.size,
