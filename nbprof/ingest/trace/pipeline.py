@@ -82,7 +82,7 @@ def find_work(trace: RecordedTrace) -> Work:
         steps=steps.steps,
         runs=runs,
         stated_float_ops=stated_float_ops,
-        copies=on_gpu.copies,
+        on_streams=on_gpu.on_streams,
         allocations=allocations,
         notes=notes,
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.program.python_stacks import GraphStacks
     from nbprof.ingest.trace.program.variables import VariableNodes
     from nbprof.ingest.trace.work.allocations import Allocations
-    from nbprof.ingest.trace.work.gpu_kernels import Copies
+    from nbprof.ingest.trace.work.gpu_kernels import StreamRuns
     from nbprof.ingest.trace.work.host_events import HostEvents
     from nbprof.ingest.trace.work.op_runs import Runs
     from nbprof.ingest.trace.work.steps import Steps
@@ -51,7 +51,7 @@ class Work:
     runs: "Runs"
     stated_float_ops: "Floats"
     """Float operations that the trace itself states; they belong to the last runs."""
-    copies: "Copies"
+    on_streams: "StreamRuns"
     allocations: "Allocations | None"
     """None if memory was not recorded."""
     notes: tuple[str, ...]

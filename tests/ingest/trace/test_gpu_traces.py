@@ -241,6 +241,14 @@ def test_modern_copies_stand_below_the_op_or_the_function_that_asked(modern):
     }
 
 
+def test_kernels_count_under_the_shapes_that_they_ran_with(modern):
+    (row,) = by_name(modern.op(select="input_shapes,micros"), "input_shapes").loc["MatMul"]
+
+    assert [(each["shapes"], each["run_count"], each["micros"]) for each in row] == [
+        (["8x4", "4x2"], 1, 3 + 20 + 9),
+    ]
+
+
 def test_copies_do_no_float_ops_and_those_of_kernels_are_unknown_not_zero(modern):
     frame = by_name(modern.op(select="float_ops"), "float_ops")["float_ops"]
 

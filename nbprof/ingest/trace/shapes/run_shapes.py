@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.program.function_defs import Functions
     from nbprof.ingest.trace.program.node_names import Resolved
     from nbprof.ingest.trace.work.allocations import Allocations
-    from nbprof.ingest.trace.work.gpu_kernels import Copies
+    from nbprof.ingest.trace.work.gpu_kernels import StreamRuns
     from nbprof.ingest.trace.work.op_runs import Runs
 
 ShapeList = tuple[Dims | None, ...]
@@ -48,7 +48,7 @@ class ShapeSources:
     allocations: "Allocations | None"
     stated_float_ops: Floats
     """Float operations that the trace itself states; they belong to the last runs."""
-    copies: "Copies"
+    on_streams: "StreamRuns"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,7 +87,8 @@ def shape_metrics(sources: ShapeSources, shapes: RunShapes) -> dict[str, Floats]
     flops = _charged_to_runs(runs, _float_ops(runs, shapes, inferred))
     flops[len(flops) - len(sources.stated_float_ops) :] = sources.stated_float_ops
     size = _charged_to_runs(runs, _output_bytes(sources, inferred))
-    size[sources.copies.run] = sources.copies.bytes
+    on_streams = sources.on_streams
+    size[on_streams.run[on_streams.is_copy]] = on_streams.copied[on_streams.is_copy]
     return {"float_ops": flops, "output_bytes": size}
 
 

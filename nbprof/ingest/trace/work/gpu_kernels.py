@@ -43,12 +43,25 @@ WHOLE_FUNCTION = "/"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Copies:
-    """The runs that are copies or fills."""
+class StreamRuns:
+    """What the trace states about the runs on GPUs."""
 
     run: Rows
-    bytes: Floats
-    """Bytes copied or filled, NaN if the trace does not say."""
+    """The runs on GPUs."""
+    shape: Rows
+    """Their input shapes as rows of `strings`, 0 if unknown."""
+    is_copy: "Mask"
+    """Whether each is a copy or a fill."""
+    copied: Floats
+    """Bytes copied or filled, NaN if unknown."""
+
+
+NOTHING = StreamRuns(
+    run=np.zeros(0, np.intp),
+    shape=np.zeros(0, np.intp),
+    is_copy=np.zeros(0, np.bool_),
+    copied=np.zeros(0),
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,42 +69,43 @@ class GpuWork:
     """All runs, those on GPUs included."""
 
     runs: "Runs"
-    copies: Copies
-    notes: tuple[str, ...] = ()
+    on_streams: StreamRuns
+    notes: tuple[str, ...]
 
 
 def add_kernels(space: "XSpace", steps: "DeviceSteps", runs: "Runs") -> GpuWork:
     """Add the work of GPUs to the runs; a note says if much of it belongs to no known op."""
     event = _stream_events(space)
-    before = len(runs.node)
     if not len(event):
-        return GpuWork(runs=runs, copies=Copies(run=np.zeros(0, np.intp), bytes=np.zeros(0)))
+        return GpuWork(runs=runs, on_streams=NOTHING, notes=())
     stats = StatsOf(space, event)
     does = _what_is_done(space, event, stats)
+    on_streams = StreamRuns(
+        run=len(runs.node) + np.arange(len(event)),
+        shape=stats.text("shape"),
+        is_copy=does != KERNEL,
+        copied=_bytes_of(space, stats),
+    )
     nodes, node = _nodes_of(space, stats, does, runs)
     step = _steps_of(space, event, steps)
-    line, start = space.line[event], space.start_ps[event]
-    unnamed = node == nodes.index(_UNKNOWN) if _UNKNOWN in nodes else np.zeros(len(node), bool)
-    alone = (does != KERNEL) | unnamed
-    named = np.flatnonzero(~alone & ~np.isin(node, runs.node))
-    is_run = alone.copy()
-    is_run[named] = _begins_run(line[named], node[named], step[named], start[named])
-    own = _own_times(line, start, space.duration_ps[event])
-    copy = np.flatnonzero(does != KERNEL)
-    return GpuWork(
-        runs=runs.with_accelerator_work(
-            nodes,
-            node=node,
-            step=step,
-            line=line,
-            start=start,
-            duration=space.duration_ps[event],
-            own=own,
-            is_run=is_run,
-        ),
-        copies=Copies(run=before + copy, bytes=_bytes_of(space, stats)[copy]),
-        notes=_notes(int(own[unnamed].sum()), int(own.sum())),
+    line, start, duration = space.line[event], space.start_ps[event], space.duration_ps[event]
+    own = _own_times(line, start, duration)
+    unnamed = np.array([each == _UNKNOWN for each in nodes], dtype=bool)[node]
+    is_run = on_streams.is_copy | unnamed
+    rest = np.flatnonzero(~is_run & ~np.isin(node, runs.node))
+    is_run[rest] = _begins_run(line[rest], node[rest], step[rest], start[rest])
+    added = runs.with_accelerator_work(
+        nodes,
+        node=node,
+        step=step,
+        line=line,
+        start=start,
+        duration=duration,
+        own=own,
+        is_run=is_run,
     )
+    notes = _notes(int(own[unnamed].sum()), int(own.sum()))
+    return GpuWork(runs=added, on_streams=on_streams, notes=notes)
 
 
 def name_copies(places: "list[Resolved]", nodes: "list[Executed]") -> "list[Resolved]":
@@ -192,7 +206,7 @@ def _asker(label: bytes, hlo_op: bytes, module: bytes) -> Executed:
 
     A kernel that XLA compiled belongs to its HLO op; its label launched the whole function.
     """
-    function = function_of_module(module.decode("utf-8", "replace"))
+    function = function_of_module(module.decode("utf-8", "replace")) if module else ""
     if hlo_op:
         op = hlo_op.decode("utf-8", "replace").rpartition(SEPARATOR)[2]
         return Executed(function, f"/{op}", hlo_type(op))

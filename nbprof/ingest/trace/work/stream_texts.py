@@ -32,9 +32,6 @@ _NO_WORK = re.compile(
 """Events on streams that show no work: how long memory was held, page faults, clocks, power."""
 _BYTES = re.compile(rb"(?:^|[\s,])(?:size|num_bytes):(\d{1,18})(?!\d)")
 
-_NESTED = b"::"
-"""Separates nested annotations, outermost first."""
-
 
 def is_work(name: bytes) -> bool:
     """Return whether an event of this name on a stream shows the GPU at work."""
@@ -63,7 +60,7 @@ def op_of(annotation: bytes) -> tuple[str, str]:
     An annotation is `model/dense/MatMul:MatMul#shape=(float[8,4])#`, several of them if nested. One
     without a type is a name only; two empty texts stand for no name at all.
     """
-    names = [part.partition(b"#")[0].strip() for part in annotation.split(_NESTED)]
+    names = [part.partition(b"#")[0].strip() for part in annotation.split(b"::")]
     for name in reversed(names):
         node, op_type = split(name)
         if node:
