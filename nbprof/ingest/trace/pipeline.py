@@ -70,7 +70,7 @@ def find_work(trace: RecordedTrace) -> Work:
     host, capture = trace.host, trace.capture
     steps = find_device_steps(host, find_steps(host))
     sessions = session_groups(host, capture.sessions, trace.began_ns)
-    on_gpu = add_kernels(host.space, steps, find_runs(host, steps.steps, sessions))
+    on_gpu = add_kernels(host, steps, find_runs(host, steps.steps, sessions))
     runs, stated_float_ops = _add_tpu(host.space, steps, on_gpu.runs, capture)
     notes = on_gpu.notes
     if capture.trace is not None and not len(runs.node):

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 from support.paths import DATA, TOP
-from support.trace_files import modern_gpu_trace
+from support.trace_files import modern_gpu_trace, op, span
 from support.xspace_bytes import Unsigned, Written, event, line, plane, space
 
 import nbprof
@@ -273,6 +273,34 @@ def test_a_few_kernels_without_an_op_are_not_worth_a_note(tmp_path):
 
     assert by_name(profile.op(), "accelerator_micros").loc["kernels without an op"].tolist() == [9]
     assert not any("accelerator" in note for note in profile.notes)
+
+
+@pytest.mark.parametrize("launches", ["/host:CPU", "/host:CUPTI"])
+def test_nodes_of_one_name_in_two_functions_get_the_kernels_they_launched(launches, tmp_path):
+    tf_op = {"tf_op": "dense/MatMul:MatMul"}
+    host, launched, kernels = [], [], []
+    for number, function in enumerate(("train", "test")):
+        begin, name = 100 * number, f"__inference_{function}_1"
+        host += [
+            span("EagerExecute", begin, 90, eager_op=name, is_func=1),
+            span("FunctionRun", begin + 1, 3, id=number),
+            span("ExecutorState::Process", begin + 5, 80, id=number),
+            op("dense/MatMul:MatMul", begin + 10, 20),
+        ]
+        launched.append(span("cuLaunchKernel", begin + 15, 1, correlation_id=number))
+        kernels.append(
+            span("sgemm", 500 + begin, 7 + number, correlation_id=number, **tf_op),
+        )
+    threads = {"/host:CPU": host}
+    threads[launches] = sorted(threads.get(launches, []) + launched, key=lambda e: e.offset_ps)
+    trace = space(
+        *(plane(name, [line(5, "thread", 0, events)]) for name, events in threads.items()),
+        plane("/device:GPU:0", [line(7, "Stream #7(Compute)", 0, kernels)]),
+    )
+    frame = by_name(loaded(trace, tmp_path).scope(max_depth=9), "accelerator_micros", "run_count")
+
+    assert frame.loc["train/dense/MatMul"].tolist() == [7, 1]
+    assert frame.loc["test/dense/MatMul"].tolist() == [8, 1]
 
 
 def test_every_view_and_export_works_for_modern_traces(modern, tmp_path):

@@ -61,7 +61,7 @@ def find_allocations(host: "HostEvents", runs: "Runs", only_large: bool = False)
     start = space.start_ps[row]
     stats = StatsOf(space, row)
     return Allocations(
-        run=_runs_at(host, runs, space.line[row], start),
+        run=runs_at(host, runs, space.line[row], start),
         start=start,
         end=end,
         size=stats.number("requested_bytes", 0).astype(np.int64),
@@ -86,7 +86,7 @@ def _ends(time: Ints, address: Ints, allocator: Rows) -> Ints:
     return end
 
 
-def _runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time: Ints) -> Rows:
+def runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time: Ints) -> Rows:
     """Return the run that was at work at each moment on a line, or NONE."""
     run_of_event = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is for NONE
     on_host = runs.event != NONE

@@ -13,6 +13,7 @@ import numpy as np
 from nbprof.arrays import NONE, Floats, Rows, distinct, distinct_pairs
 from nbprof.ingest.trace.program.function_names import function_of_module
 from nbprof.ingest.trace.work import stream_texts
+from nbprof.ingest.trace.work.allocations import runs_at
 from nbprof.ingest.trace.work.nesting import Nesting, sort_order
 from nbprof.ingest.trace.work.op_runs import XLA_CLUSTER, Executed, hlo_type
 from nbprof.ingest.trace.work.stream_texts import COPY_TYPES, OTHER_COPY, UNNAMED
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
 
     from nbprof.arrays import Ints, Mask
     from nbprof.ingest.trace.program.node_names import Resolved
+    from nbprof.ingest.trace.work.host_events import HostEvents
     from nbprof.ingest.trace.work.op_runs import Runs
     from nbprof.ingest.trace.work.steps import DeviceSteps
     from nbprof.ingest.xspace.xspace import XSpace
 
 SEPARATOR = "::"
 """Separates the names of nested HLO ops, outermost first."""
+HOST = "/host:CPU"
+"""The plane of the host's threads."""
 KERNEL = len(COPY_TYPES)
 """What an event does is an index into COPY_TYPES, or this."""
 LABELS = ("tf_op", "annotation", *(f"level {depth}" for depth in range(7, -1, -1)))
@@ -73,8 +77,9 @@ class GpuWork:
     notes: tuple[str, ...]
 
 
-def add_kernels(space: "XSpace", steps: "DeviceSteps", runs: "Runs") -> GpuWork:
+def add_kernels(host: "HostEvents", steps: "DeviceSteps", runs: "Runs") -> GpuWork:
     """Add the work of GPUs to the runs; a note says if much of it belongs to no known op."""
+    space = host.space
     event = _stream_events(space)
     if not len(event):
         return GpuWork(runs=runs, on_streams=NOTHING, notes=())
@@ -87,6 +92,7 @@ def add_kernels(space: "XSpace", steps: "DeviceSteps", runs: "Runs") -> GpuWork:
         copied=_bytes_of(space, stats),
     )
     nodes, node = _nodes_of(space, stats, does, runs)
+    node = _by_launch(host, runs, event, node)
     step = _steps_of(space, event, steps)
     line, start, duration = space.line[event], space.start_ps[event], space.duration_ps[event]
     own = _own_times(line, start, duration)
@@ -222,6 +228,34 @@ def _copy_for(asker: Executed, copied: str) -> Executed:
         return Executed("", copied, copied)
     op_type = stream_texts.type_for(copied, asker.name)
     return Executed("", op_type, op_type) if op_type != copied else asker._replace(op_type=copied)
+
+
+def _by_launch(host: "HostEvents", runs: "Runs", event: "Rows", node: "Rows") -> "Rows":
+    """Tell nodes of the same name in several functions apart by the run that launched a kernel."""
+    space, of_host = host.space, len(runs.nodes)
+    label = {each[1:]: number for number, each in enumerate(runs.nodes)}
+    if len(label) == of_host:
+        return node
+    labels = np.array([label[each[1:]] for each in runs.nodes], dtype=np.intp)
+    shared = np.append(np.bincount(labels, minlength=of_host)[labels] > 1, False)
+    kernel = np.flatnonzero(shared[np.minimum(node, of_host)])
+    launch = _launches(space, event[kernel])
+    kernel, launch = kernel[launch != NONE], launch[launch != NONE]
+    run = runs_at(host, runs, _threads(space)[space.line[launch]], space.start_ps[launch])
+    kernel, launched_by = kernel[run != NONE], runs.node[run[run != NONE]]
+    same = labels[launched_by] == labels[node[kernel]]
+    found = node.copy()
+    found[kernel[same]] = launched_by[same]
+    return found
+
+
+def _threads(space: "XSpace") -> "npt.NDArray[np.int32]":
+    """Return for each line the one with the ops of the same thread: CUPTI has planes of its own."""
+    on_host = [space.plane_names[plane] == HOST for plane in space.line_plane]
+    line_of = {number: line for line, number in enumerate(space.line_id.tolist()) if on_host[line]}
+    return np.array(
+        [line_of.get(number, line) for line, number in enumerate(space.line_id.tolist())], np.int32
+    )
 
 
 def _own_times(line: "npt.NDArray[np.int32]", start: "Ints", duration: "Ints") -> "Ints":

@@ -72,7 +72,8 @@ def op_of(annotation: bytes) -> tuple[str, str]:
 
 def type_for(copied: str, asker: str) -> str:
     """Return the op type of a copy that was made for an annotation of this name."""
-    return CONSTANTS if asker == _CONSTANTS_SCOPE else copied
+    constants = copied == "MemcpyH2D" and asker == _CONSTANTS_SCOPE
+    return CONSTANTS if constants else copied
 
 
 def _decode(text: bytes) -> str:
