@@ -128,6 +128,14 @@ def test_memory_is_that_of_devices_not_of_allocators(bert):
     assert set(bert.live_at_peak()["device"]) == set(bert.memory()["device"])
 
 
+def test_memory_of_ops_that_launched_nothing_is_unknown_not_zero(bert):
+    frame = by_name(bert.op(select="bytes,device"), "bytes", "device")
+
+    assert frame.loc["ReadVariableOp", "device"] == "/device:GPU:4|/device:GPU:6"
+    assert np.isnan(frame.loc[["RemoteCall", "ReadVariableOp"], "bytes"]).all()
+    assert frame.loc["Cast", "bytes"] > 3e9
+
+
 def test_the_real_trace_has_all_views_and_exports(bert, tmp_path):
     for view in ("op", "scope", "graph", "layer"):
         assert bert.view(view, select="micros,bytes,float_ops,output_bytes,device").text
