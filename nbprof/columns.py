@@ -145,7 +145,7 @@ COLUMNS: dict[str, Column] = {
             name="output_bytes",
             title="output bytes",
             help="the size of the op's outputs, including those it only forwarded or wrote over "
-            "an input, summed over all runs",
+            "an input, summed over all runs; for a copy on a GPU, the bytes copied",
             measures=(Metric(name="output_bytes", column="output_bytes"),),
             unit=BYTES,
             no_share_of_zero=True,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"/-?\d{6,}$")
 """The number that TensorFlow appends to the names of its threads."""
+STREAM = re.compile(r"Stream #(\d+)(?:\((.*)\))?")
+"""A stream of a GPU, with what it did: `Stream #7(Compute,MemcpyD2D)`."""
 PLACE = re.compile(r"^.*/(?:device:|host:|task:\d+/(?=\w))|^/")
 """The part of a device's name that identifies its job and task."""
 CELL = "the cell's thread"
@@ -42,10 +44,7 @@ def order(profile: "Profile", busy: "npt.NDArray[np.float64]", most: int) -> lis
 def names(profile: "Profile", threads: list[int]) -> list[str]:
     """Name lanes by thread, with the device and the host only where they differ."""
     table, own, devices = profile.threads, _is_cell(profile), _devices(profile)
-    shown = [
-        CELL if own[row] else PLACE.sub("", NUMBER.sub("", table["name"].iloc[row]))
-        for row in threads
-    ]
+    shown = [CELL if own[row] else _short(table["name"].iloc[row]) for row in threads]
     places = [PLACE.sub("", devices[row]) for row in threads]
     if len(set(places)) > 1:
         shown = [
@@ -56,6 +55,14 @@ def names(profile: "Profile", threads: list[int]) -> list[str]:
         hosts = (table["host"].iloc[row] for row in threads)
         shown = [f"{host} {name}" for host, name in zip(hosts, shown, strict=True)]
     return list(_numbered(shown))
+
+
+def _short(name: str) -> str:
+    """Return a thread's name without its long number, and a stream's as `#7 Compute`."""
+    stream = STREAM.fullmatch(name)
+    if stream:
+        return f"#{stream[1]} {(stream[2] or '').replace(',', ', ')}".rstrip()
+    return PLACE.sub("", NUMBER.sub("", name))
 
 
 def _numbered(texts: list[str]) -> "Iterable[str]":

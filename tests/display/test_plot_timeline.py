@@ -97,6 +97,17 @@ def test_lanes_are_threads_with_ops_the_cells_own_first_then_by_device():
     ]
 
 
+def test_streams_of_a_gpu_are_named_by_number_and_by_what_they_did():
+    profile = timed(("MatMul", STREAM, 0, 9), ("MatMul", CELL, 0, 9))
+    names = profile.threads["name"].mask(
+        profile.threads["name"] == "stream", "Stream #14(MemcpyH2D)"
+    )
+
+    ax = profile.with_values(threads=profile.threads.assign(name=names)).plot_timeline()
+
+    assert labels(ax)[-1] == "GPU:0 #14 MemcpyH2D"
+
+
 def test_a_thread_that_ran_nothing_has_no_lane():
     assert labels(timed(("MatMul", CELL, 0, 9)).plot_timeline()) == ["1 step", "the cell's thread"]
 

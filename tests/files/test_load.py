@@ -357,7 +357,7 @@ def test_cpu_memory_is_unknown_if_only_a_gpu_allocator_was_recorded(tmp_path):
 
     assert known["MatMul"] == 64
     assert np.isnan(known["Add"])
-    assert any("only that of GPU_0_bfc" in note for note in profile.notes)
+    assert any("only that of GPU:0" in note for note in profile.notes)
 
 
 def test_cpu_memory_is_known_for_large_allocations_made_by_onednn(tmp_path):

@@ -1,6 +1,6 @@
 """Hand-built trace files: what hosts, GPUs and TPUs write, in miniature."""
 
-from support.xspace_bytes import Unsigned, event, line, plane, space
+from support.xspace_bytes import Unsigned, Written, event, line, plane, space
 
 US = 1_000_000  # ps
 DERIVED = 0xDEADBEEF
@@ -105,6 +105,101 @@ def gpu_trace():
                 line(7, "Stream #7(Compute)", 0, compute),
                 line(8, "Stream #8(MemcpyH2D,Compute)", 0, other),
                 *derived,
+            ],
+        ),
+        environment(5_000_000, 5_200_000),
+    )
+
+
+def modern_gpu_trace():
+    """Return what CUPTI's collector writes today on two GPUs, with lines derived by xprof.
+
+    Times in µs; on GPU 0, stream 13 is busy from 10 to 40 and from 50 to 90, stream 14 for 27.
+    """
+    dense = {"tf_op": "model/dense/MatMul:MatMul", "shape": "(float[8,4];float[4,2])"}
+    compiled = {"tf_op": "XlaModule:", "hlo_module": "a_inference_f_12__.44", "program_id": 7}
+    graph = {**compiled, "cuda_graph_id": 3}
+    details = {"kernel_details": "regs:32 static_shared:0 grid:1,1,1 block:32,1,1 occ_pct:50"}
+
+    def kernel(name, start, duration, number, **stats):
+        ids = {"correlation_id": number, "scope_range_id": 5, "context_id": Written("$$1")}
+        occupancy = {"theoretical_occupancy_pct": 50.0, "occupancy_min_grid_size": 80}
+        return span(name, start, duration, **ids, **occupancy, **details, **stats)
+
+    def copy(name, start, duration, number, size, **stats):
+        text = f"kind_src:pageable kind_dst:device size:{size} dest:0 async:1"
+        return span(name, start, duration, correlation_id=number, memcpy_details=text, **stats)
+
+    compute = [
+        kernel("ampere_sgemm_32x32", 10, 20, 1, **dense),
+        kernel("void cub::DeviceReduce<float>", 30, 5, 2),  # nobody says for which op
+        kernel("loop_fusion", 35, 5, 3, **compiled, hlo_op="fusion.2"),
+        # Branches of a CUDA graph run at the same time and are shown on one stream.
+        kernel("left", 50, 20, 4, **graph, hlo_op="left.1"),
+        kernel("right", 60, 20, 4, **graph, hlo_op="right.1"),
+        kernel("inner", 62, 3, 4, **graph, hlo_op="inner.1"),
+        kernel("last", 80, 10, 4, **graph, hlo_op="last.1"),
+    ]
+    copies = [
+        copy("MemcpyH2D", 0, 4, 11, 4096, tf_op="MakeTensorFromProto"),
+        copy("MemcpyH2D", 4, 6, 12, 65536, tf_op="model/recv:_Recv", edge_name="edge_3_x"),
+        copy("MemcpyD2D", 12, 2, 13, 512, **dense),
+        copy("MemcpyD2H", 20, 3, 14, 8),
+        copy("MemcpyP2P", 30, 5, 15, 1024),
+        copy("MemcpyOther", 36, 1, 16, 2),
+        copy("MemcpyD2D", 38, 2, 17, 256, **compiled),
+        span(
+            *("Memset 3", 40, 1),
+            memset_details="kind:device num_bytes:2048 async:1",
+            correlation_id=18,
+        ),
+        span("MemcpyH2D", 44, 3, correlation_id=19),  # its size is not known
+    ]
+    held = "kind:device num_bytes:1073741824 addr:0x00007f0000000000"
+    not_work = [
+        span("Memory device", 0, 5_000, memory_residency_details=held),
+        span("power_mw", 9, 0),
+    ]
+    again = [span("again", 10, 80, **dense)]
+    derived = [
+        line(DERIVED + number, name, 0, again)
+        for number, name in enumerate(
+            (
+                *("Steps", "Framework Ops", "Framework Name Scope", "XLA Modules", "XLA Ops"),
+                *("Source code", "XLA Ops - from #13", "Framework Ops - from #13", "_counters_"),
+                "CUPTI overhead",
+            )
+        )
+    ]
+    launches = [
+        span("cuLaunchKernel", 5, 1, correlation_id=1, device_id=0, context_id=Written("$$1")),
+        span("cuMemcpyHtoDAsync_v2", 3, 1, correlation_id=12, device_id=0),
+    ]
+    return space(
+        plane(
+            "/host:CPU",
+            lines=[
+                line(
+                    *(77, "tf_Compute/77", 0),
+                    [op("model/dense/MatMul:MatMul", 4, 3, shape="(float[8,4];float[4,2])")],
+                )
+            ],
+        ),
+        plane("/host:CUPTI", lines=[line(77, "Host Threads/77", 0, launches)]),
+        plane(
+            "/device:GPU:0",
+            lines=[
+                line(0, "Stream #0(MemoryResidency,Environment)", 0, not_work),
+                line(13, "Stream #13(Compute)", 0, compute),
+                line(14, "Stream #14(MemcpyH2D,MemcpyD2D,MemcpyP2P,Memset)", 0, copies),
+                *derived,
+            ],
+            stats={"device_type_string": Written("NVIDIA H100")},
+        ),
+        plane(
+            "/device:GPU:1",
+            lines=[
+                line(13, "Stream #13(Compute)", 0, [kernel("other_gemm", 15, 9, 21, **dense)]),
             ],
         ),
         environment(5_000_000, 5_200_000),

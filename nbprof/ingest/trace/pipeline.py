@@ -26,7 +26,7 @@ from nbprof.ingest.trace.tables import tabulate
 from nbprof.ingest.trace.work.allocations import find_allocations
 from nbprof.ingest.trace.work.callers import session_groups
 from nbprof.ingest.trace.work.event_kinds import WANTED
-from nbprof.ingest.trace.work.gpu_kernels import add_kernels
+from nbprof.ingest.trace.work.gpu_kernels import add_kernels, name_copies
 from nbprof.ingest.trace.work.host_events import read_host
 from nbprof.ingest.trace.work.op_runs import Runs, find_runs
 from nbprof.ingest.trace.work.peak_memory import PeakMemory
@@ -71,8 +71,9 @@ def find_work(trace: RecordedTrace) -> Work:
     host, capture = trace.host, trace.capture
     steps = find_device_steps(host, find_steps(host))
     sessions = session_groups(host, capture.sessions, trace.began_ns)
-    runs, notes = add_kernels(host.space, steps, find_runs(host, steps.steps, sessions))
-    runs, stated_float_ops = _add_tpu(host.space, steps, runs, capture)
+    on_gpu = add_kernels(host, steps, find_runs(host, steps.steps, sessions))
+    runs, stated_float_ops = _add_tpu(host.space, steps, on_gpu.runs, capture)
+    notes = on_gpu.notes
     allocations = None
     if capture.has_memory:
         allocations = find_allocations(host, runs, capture.only_large)
@@ -85,6 +86,7 @@ def find_work(trace: RecordedTrace) -> Work:
         steps=steps.steps,
         runs=runs,
         stated_float_ops=stated_float_ops,
+        on_streams=on_gpu.on_streams,
         allocations=allocations,
         peak=peak,
         notes=notes,
@@ -98,6 +100,7 @@ def find_program(trace: RecordedTrace, runs: Runs) -> Program:
     nodes = resolve_nodes(functions, runs.nodes, capture.captured_functions)
     modules = read_modules(trace.host.space, capture.trace or b"", capture.what, runs.nodes)
     nodes, module_stacks = name_hlo_ops(nodes, modules)
+    nodes = name_copies(nodes, runs.nodes)
     model = capture.model({node.owner for node in nodes})
     return Program(
         functions=functions,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.program.python_stacks import GraphStacks
     from nbprof.ingest.trace.program.variables import VariableNodes
     from nbprof.ingest.trace.work.allocations import Allocations
+    from nbprof.ingest.trace.work.gpu_kernels import StreamRuns
     from nbprof.ingest.trace.work.host_events import HostEvents
     from nbprof.ingest.trace.work.op_runs import Runs
     from nbprof.ingest.trace.work.peak_memory import PeakMemory
@@ -51,6 +52,7 @@ class Work:
     runs: "Runs"
     stated_float_ops: "Floats"
     """Float operations that the trace itself states; they belong to the last runs."""
+    on_streams: "StreamRuns"
     allocations: "Allocations | None"
     """None if memory was not recorded."""
     peak: "PeakMemory"

@@ -117,17 +117,22 @@ def _run_tables(
 def _shape_sources(
     trace: "RecordedTrace", work: "Work", program: "Program", attribution: "Attribution"
 ) -> ShapeSources:
-    shape = trace.host.text("shape")
+    shape, on_streams = trace.host.text("shape"), work.on_streams
+    in_trace = np.append(shape, shape.dtype.type(0))[work.runs.event]  # the last is for NONE
+    if len(on_streams.run):
+        in_trace = in_trace.astype(np.intp)
+        in_trace[on_streams.run] = on_streams.shape
     return ShapeSources(
         strings=trace.host.space.strings,
         runs=work.runs,
-        in_trace=np.append(shape, shape.dtype.type(0))[work.runs.event],  # the last is for NONE
+        in_trace=in_trace,
         calls=attribution.calls,
         nodes=program.nodes,
         functions=program.functions,
         read_bytes=program.variables.read_bytes(program.nodes),
         allocations=work.allocations,
         stated_float_ops=work.stated_float_ops,
+        on_streams=on_streams,
     )
 
 

@@ -14,7 +14,6 @@ from nbprof.arrays import NONE
 from nbprof.capture.capture import CALLING_THREAD, Capture
 from nbprof.columns import allocator_columns
 from nbprof.ingest.protobuf.wire import LENGTH, Buffer
-from nbprof.ingest.trace.attribution.devices import CPU
 from nbprof.ingest.trace.pipeline import make_profile, profile_start_ns
 from nbprof.ingest.trace.program import hlo_modules
 from nbprof.ingest.trace.stages import RecordedTrace
@@ -164,8 +163,10 @@ def _without_cpu_memory(profile: Profile, space: XSpace) -> Profile:
     allocations, events = profile.allocations, profile.events
     if not len(allocations):
         return profile
-    on_cpu = (profile.nodes["device"] == CPU).to_numpy()[events["node"].to_numpy()]
-    unknown = on_cpu & (events["bytes"] == 0).to_numpy()
+    node = events["node"].to_numpy()
+    # An op on a GPU that launched nothing there may have worked in the CPU's memory.
+    launched = np.isin(node, node[events["accelerator"].to_numpy()])
+    unknown = ~launched & (events["bytes"] == 0).to_numpy()
     recorded = ", ".join(sorted(set(allocations["device"])))
     memory = allocator_columns()
     note = Note(f"memory of the CPU was not recorded, only that of {recorded}", memory)

@@ -11,6 +11,8 @@ from nbprof.views.advise.check_result import Advice
 from nbprof.views.measure import measure, nodes_as_members
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from nbprof._profile import Profile
 
 ACCELERATOR = re.compile(r"gpu|tpu")
@@ -21,6 +23,8 @@ ON_THE_HOST = re.compile(
 )
 """Op types that belong on the host even where there is an accelerator."""
 
+SEVERAL = "|"
+"""Separates the devices of a node that ran on several."""
 GOOD_UTILIZATION = 0.5
 """Below this utilization there is advice, as in tfprof."""
 POOR_UTILIZATION = 0.2
@@ -43,8 +47,7 @@ def _busy(profile: "Profile") -> dict[str, tuple[float, float]]:
     """Return the time in kernels and the time that passed of each GPU, in µs."""
     if not profile.recording.single_runs:
         return {}
-    events = profile.events
-    device = profile.nodes["device"].str.lower().to_numpy(dtype=object)[events["node"]]
+    events, device = profile.events, _device_of_events(profile)
     last = events.groupby("node")["step"].transform("max")
     events = events.assign(device=device)[(events["step"] == last)]
     events = events[events["device"].map(lambda name: "gpu" in name).to_numpy(dtype=bool)]
@@ -57,6 +60,17 @@ def _busy(profile: "Profile") -> dict[str, tuple[float, float]]:
             busy = rows.loc[rows["accelerator"], "self_ns"].sum()
             found[str(name)] = (busy / 1e3, elapsed / 1e3)
     return found
+
+
+def _device_of_events(profile: "Profile") -> "npt.NDArray[np.object_]":
+    """Return the device of each event: that of its node or, if there are several, its stream's."""
+    events = profile.events
+    device = profile.nodes["device"].str.lower().to_numpy(dtype=object)[events["node"]]
+    several = np.array([SEVERAL in name for name in device], dtype=bool)
+    if several.any():
+        streams = profile.threads["device"].str.lower().to_numpy(dtype=object)
+        device[several] = streams[events["thread"].to_numpy()[several]]
+    return device
 
 
 def _utilization(device: str, busy: float, elapsed: float) -> Advice:

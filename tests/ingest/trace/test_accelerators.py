@@ -40,9 +40,12 @@ def test_consecutive_kernels_of_an_hlo_op_count_as_one_run(gpu):
     assert rows(gpu, "accelerator_micros", "run_count")["jit_f/fusion.3"] == [8, 2]
 
 
-def test_derived_lines_are_ignored_and_kernels_without_an_op_are_noted(gpu):
-    assert gpu.op().frame["accelerator_micros"].sum() == 64 + 6 + 8
-    assert "9 µs of accelerator work belongs to no known op and is not listed" in gpu.notes
+def test_derived_lines_are_ignored_and_a_copy_is_a_row_of_its_own(gpu):
+    frame = gpu.op(select="micros,output_bytes").frame.set_index("name")
+
+    assert frame["accelerator_micros"].sum() == 64 + 6 + 8 + 9
+    assert frame.loc["MemcpyH2D", ["accelerator_micros", "output_bytes"]].tolist() == [9, 4096]
+    assert not any("accelerator" in note for note in gpu.notes)
 
 
 def test_a_kernel_belongs_to_the_step_that_launched_it(gpu):

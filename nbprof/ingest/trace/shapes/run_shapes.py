@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.program.function_defs import Functions
     from nbprof.ingest.trace.program.node_names import Resolved
     from nbprof.ingest.trace.work.allocations import Allocations
+    from nbprof.ingest.trace.work.gpu_kernels import StreamRuns
     from nbprof.ingest.trace.work.op_runs import Runs
 
 ShapeList = tuple[Dims | None, ...]
@@ -47,6 +48,7 @@ class ShapeSources:
     allocations: "Allocations | None"
     stated_float_ops: Floats
     """Float operations that the trace itself states; they belong to the last runs."""
+    on_streams: "StreamRuns"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,10 +84,19 @@ def shape_metrics(sources: ShapeSources, shapes: RunShapes) -> dict[str, Floats]
     ran = [(node, lists[on]) for node, on in zip(nodes.tolist(), ran_on.tolist(), strict=True)]
     types = [node.op_type for node in runs.nodes]
     inferred = OutputShapes(types, sources.nodes, sources.functions, ran)
-    flops = np.where(runs.is_run, _float_ops(runs, shapes, inferred), 0.0)
+    flops = _charged_to_runs(runs, _float_ops(runs, shapes, inferred))
     flops[len(flops) - len(sources.stated_float_ops) :] = sources.stated_float_ops
-    size = np.where(runs.is_run, _output_bytes(sources, inferred), 0.0)
+    size = _charged_to_runs(runs, _output_bytes(sources, inferred))
+    on_streams = sources.on_streams
+    size[on_streams.run[on_streams.is_copy]] = on_streams.copied[on_streams.is_copy]
     return {"float_ops": flops, "output_bytes": size}
+
+
+def _charged_to_runs(runs: "Runs", values: Floats) -> Floats:
+    """Return the values of runs; further work of a run counts 0, NaN if no run's is known."""
+    known = np.zeros(len(runs.nodes), dtype=bool)
+    known[runs.node[runs.is_run & ~np.isnan(values)]] = True
+    return np.where(runs.is_run, values, np.where(known[runs.node], 0.0, np.nan))
 
 
 def parse_shape(text: bytes) -> Dims | None:

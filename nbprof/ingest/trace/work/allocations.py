@@ -5,6 +5,7 @@ paired by address in order of time. A release without an allocation in the trace
 memory was allocated before the trace began.
 """
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 CPU_ALLOCATOR = b"cpu"
 ONEDNN_ALLOCATOR = b"mklcpu"
 """oneDNN's allocator, which hands out the CPU's memory too."""
+
+UNNAMED_ALLOCATOR = "unnamed allocator"
+PINNED = "pinned host memory"
+_CPU_ALLOCATOR = re.compile(r"(mkl)?cpu")
+_GPU_ALLOCATOR = re.compile(r"(?i:(?:gpu|cuda|rocm)_(?:async_)?)(\d+)(_bfc)?")
+_HOST_ALLOCATOR = re.compile(r"(?i:.*(gpu|cuda|rocm)_host(_bfc)?)")
 
 MEMORY_METRICS = ("bytes", "peak_bytes", "residual_bytes")
 """Columns of `memory_of_runs`: bytes requested, most bytes held at once, bytes left behind."""
@@ -61,7 +68,7 @@ def find_allocations(host: "HostEvents", runs: "Runs", only_large: bool = False)
     start = space.start_ps[row]
     stats = StatsOf(space, row)
     return Allocations(
-        run=_runs_at(host, runs, space.line[row], start),
+        run=runs_at(host, runs, space.line[row], start),
         start=start,
         end=end,
         size=stats.number("requested_bytes", 0).astype(np.int64),
@@ -86,7 +93,7 @@ def _ends(time: Ints, address: Ints, allocator: Rows) -> Ints:
     return end
 
 
-def _runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time: Ints) -> Rows:
+def runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time: Ints) -> Rows:
     """Return the run that was at work at each moment on a line, or NONE."""
     run_of_event = np.full(len(host.row) + 1, NONE, dtype=np.intp)  # the last entry is for NONE
     on_host = runs.event != NONE
@@ -149,3 +156,13 @@ def _peaks(run: Rows, time: Ints, change: Ints, count: int) -> Ints:
     before = np.append(0, held[first[1:] - 1])
     peaks[run[first]] = np.maximum.reduceat(held, first) - before
     return peaks
+
+
+def device_of_allocator(name: str) -> str:
+    """Name the memory that an allocator hands out: `cpu`, `GPU:0`, or what it calls itself."""
+    if _CPU_ALLOCATOR.fullmatch(name):
+        return "cpu"
+    if _HOST_ALLOCATOR.fullmatch(name):
+        return PINNED
+    found = _GPU_ALLOCATOR.fullmatch(name)
+    return f"GPU:{found[1]}" if found else name or UNNAMED_ALLOCATOR

@@ -98,6 +98,12 @@ MEMORY_STATS = {
 }
 """Stats to read from allocations or releases, each with the kinds of events that have it."""
 
+STREAM_STATS = (
+    *(b"annotation", b"memcpy_details", b"memset_details"),
+    *(b"level %d" % depth for depth in range(8)),
+)
+"""Stats to read from events on accelerators only."""
+
 PREFIXES = {
     Kind.HANDOVER: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),
     Kind.COMPILING: (b"lower_sharding_computation", b"backend_compile", b"PjRtCpuClient::Compile"),
@@ -138,10 +144,11 @@ def kind_of(plane: str, name: bytes, display_name: bytes) -> int:
 def _wanted_stats() -> dict[bytes, tuple[int, ...]]:
     others = tuple(set(Kind) - {Kind.ALLOCATION, Kind.DEALLOCATION})
     names = (*STATS, *MEMORY_STATS)
-    return {
+    wanted: dict[bytes, tuple[int, ...]] = {
         name: (others if name in STATS else ()) + tuple(MEMORY_STATS.get(name, ()))
         for name in names
     }
+    return wanted | dict.fromkeys(STREAM_STATS, (Kind.DEVICE,))
 
 
 # Only the correlation id identifies an event as a kernel launch.

@@ -6,7 +6,7 @@ import numpy as np
 
 from nbprof.arrays import NONE, Floats, Ints, Rows, distinct
 from nbprof.columns import allocator_columns
-from nbprof.ingest.trace.work.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR, Allocations
+from nbprof.ingest.trace.work.allocations import Allocations, device_of_allocator
 from nbprof.ingest.trace.work.host_events import NEVER
 from nbprof.lifetimes import Lifetimes
 from nbprof.note import Note
@@ -85,11 +85,6 @@ def _lifetimes(strings: list[bytes], allocations: Allocations) -> Lifetimes:
 def devices_of(strings: list[bytes], allocator: Rows) -> tuple[list[str], Rows]:
     """Name the devices that allocators hand out the memory of, and number that of each."""
     found, which = distinct(allocator, len(strings))
-    names = [_device_of(strings[row]) for row in found.tolist()]
+    names = [device_of_allocator(strings[row].decode("utf-8", "replace")) for row in found.tolist()]
     number = {name: place for place, name in enumerate(dict.fromkeys(names))}
     return list(number), np.array([number[name] for name in names], dtype=np.intp)[which]
-
-
-def _device_of(allocator: bytes) -> str:
-    allocator = CPU_ALLOCATOR if allocator == ONEDNN_ALLOCATOR else allocator
-    return allocator.decode("utf-8", "replace")
