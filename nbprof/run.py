@@ -125,7 +125,7 @@ def _cell_names() -> dict[str, str]:
     shell = ipython.get_ipython() if ipython else None
     if shell is None:
         return {}
-    from nbprof.magics.cell import cell_names
+    from nbprof.magics.host_shell import cell_names
 
     return cell_names(shell)
 

@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "lazy_tables": set(),
     "run": {
         "capture.recorder",
-        *("ingest", "_profile", "magics.cell", "memory.meter"),
+        *("ingest", "_profile", "magics.host_shell", "memory.meter"),
     },
     "files": {"files", "ingest", "views.collapse", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},

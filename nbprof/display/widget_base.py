@@ -13,6 +13,8 @@ class LiveWidget(anywidget.AnyWidget):
     """JavaScript that receives raw buffers from Python and sends back what the user chose."""
 
     _css = style()
+    _ipython_display_ = None
+    """Hides that of ipywidgets 7, which would take precedence over `_repr_mimebundle_`."""
 
     data = traitlets.Unicode().tag(sync=True)
     """The description of what is shown, as JSON."""
@@ -34,6 +36,8 @@ class LiveWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        if self.comm is None:
+            return None  # it is closed: its repr says so
         bundle = super()._repr_mimebundle_(**kwargs)
         plain = self._plain_html()
         if bundle is not None and plain:

@@ -1,9 +1,10 @@
 """Show an exception of the user's code without the frames of the magic that ran it."""
 
-import inspect
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from nbprof.magics.host_shell import caller_of_magic, is_cell_body
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -62,12 +63,11 @@ def show_bare(shell: "InteractiveShell", error: BaseException) -> None:
         shown = user_traceback if value is error and user_traceback is not None else traceback
         if shown is user_traceback:
             value.__traceback__ = user_traceback  # exception groups are printed from it
+            tb_offset = 0  # it has no frame of IPython's to skip
         if issubclass(kind, before[0]):
             before[1](kind, value, shown, tb_offset=tb_offset)
         else:
-            shell.showtraceback(
-                (kind, value, shown), tb_offset=0 if shown is user_traceback else tb_offset
-            )
+            shell.showtraceback((kind, value, shown), tb_offset=tb_offset)
 
     shell.set_custom_exc((type(error),), show)
     ours = shell.CustomTB
@@ -80,11 +80,8 @@ def _is_the_cell() -> bool:
 
     The shell turns a cell magic into one call on the cell's first line.
     """
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name != "run_cell_magic":
-        frame = frame.f_back
-    caller = frame and frame.f_back
-    return caller is not None and caller.f_code.co_name == "<module>" and caller.f_lineno == 1
+    caller = caller_of_magic()
+    return caller is not None and is_cell_body(caller) and caller.f_lineno == 1
 
 
 def drop_watchers(error: BaseException) -> None:

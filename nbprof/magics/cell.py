@@ -8,6 +8,8 @@ the bare cell.
 
 import ast
 import inspect
+import io
+import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from nbprof.magics.bare_traceback import leave_like_bare, show_bare
+from nbprof.magics.host_shell import name_cell
 from nbprof.magics.magic_table import MAGICS
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ AWAIT_REFUSED = (
     "cell without %%{magic} and look at `{result}`."
 )
 """Error for a cell that awaits at its top level."""
+NOT_CODE = (tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
+"""Tokens that may follow the last one of a cell's code."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,8 @@ class Cell:
     """The first line of each statement and of the last expression."""
     raw: str
     """The source as the user sees it, with the magic's line."""
+    is_silenced: bool
+    """Whether a semicolon at its end keeps its value from being shown."""
 
     def run(self, before: Callable[[int], None] | None = None) -> Any:
         """Execute the cell in the user's namespace and return the value of its last expression.
@@ -65,6 +72,10 @@ class Cell:
         __tracebackhide__ = True
         self.run(before)
 
+    def shown(self, value: Any) -> Any:
+        """Return what the magic returns to the shell: the value, or None if it is silenced."""
+        return None if self.is_silenced else value
+
 
 def compile_cell(shell: "InteractiveShell", magic: str, line: str, body: str) -> Cell:
     """Compile a cell body; raise SyntaxError, or UsageError for a top-level await."""
@@ -88,7 +99,7 @@ def compile_statement(shell: "InteractiveShell", magic: str, statement: str) -> 
 
 
 def _compiled(shell: "InteractiveShell", magic: str, source: str, raw: str) -> Cell:
-    name = shell.compile.cache(source, cell_number(shell), raw_code=raw)
+    name = name_cell(shell, source, raw)
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
     executed, shown = _split_by_interactivity(tree.body, shell.ast_node_interactivity)
 
@@ -101,20 +112,13 @@ def _compiled(shell: "InteractiveShell", magic: str, source: str, raw: str) -> C
         raise UsageError(AWAIT_REFUSED.format(magic=magic, block=block, result=result))
     lines = tuple(node.lineno for node in [*executed, *shown])
     return Cell(
-        shell=shell, statements=tuple(statements), last_expression=last, lines=lines, raw=raw
+        shell=shell,
+        statements=tuple(statements),
+        last_expression=last,
+        lines=lines,
+        raw=raw,
+        is_silenced=_ends_in_semicolon(source),
     )
-
-
-def cell_number(shell: "InteractiveShell") -> int:
-    """Return the number of the running cell; `execution_count` may already be the next one."""
-    count: int = shell.displayhook.prompt_count
-    return count
-
-
-def cell_names(shell: "InteractiveShell") -> dict[str, str]:
-    """Return the names of all cells run so far, such as `In [3]`, by their file names."""
-    numbers: dict[str, int] = shell.compile._filename_map
-    return {file: f"In [{number}]" for file, number in numbers.items()}
 
 
 def _on_screen_lines(shell: "InteractiveShell", magic: str, line: str, body: str) -> str:
@@ -126,6 +130,16 @@ def _on_screen_lines(shell: "InteractiveShell", magic: str, line: str, body: str
         blank += 1  # transform_cell drops leading blank lines
     transformed: str = shell.transform_cell(body)
     return f"# %%{magic} {line}".rstrip() + "\n" * (1 + blank) + transformed
+
+
+def _ends_in_semicolon(source: str) -> bool:
+    """Return whether the last token of transformed source, comments aside, is a semicolon."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    try:
+        words = [token.string for token in tokens if token.type not in NOT_CODE]
+    except (tokenize.TokenError, SyntaxError):  # whether it compiles is for the compiler to say
+        return False
+    return words[-1:] == [";"]
 
 
 def _split_by_interactivity(

@@ -8,32 +8,19 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
-from IPython.core.magic import (
-    Magics,
-    line_cell_magic,
-    magics_class,
-    no_var_expand,
-    output_can_be_silenced,
-)
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
 from nbprof.errors import NbprofError
 from nbprof.flags import MEMIT, MEMOBJ, MPRUN
 from nbprof.magics.bare_traceback import leave_like_bare
-from nbprof.magics.cell import (
-    Cell,
-    cell_names,
-    cell_number,
-    compile_cell,
-    compile_statement,
-)
+from nbprof.magics.cell import Cell, compile_cell, compile_statement
 from nbprof.magics.flag_parser import ParsedLine, parse
+from nbprof.magics.host_shell import caller_of_magic, cell_names, cell_number
 from nbprof.magics.reporting import or_usage_error, report_or_explain, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -42,8 +29,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ROWS = 15
 """Rows that `%memobj` shows without -n."""
-RUNNERS = ("run_line_magic", "run_cell_magic")
-"""The shell's methods that run a magic."""
 DISPLAY_INSTRUCTIONS = (("PRINT_EXPR", None), ("CALL_INTRINSIC_1", 1))
 """The instruction that displays an expression's value: up to Python 3.11, and since."""
 LINE_IS_FOR_OPTIONS = "%%{} takes only options on its line; put the code in the lines below."
@@ -55,7 +40,6 @@ class MemoryMagics(Magics):
     """nbprof's magics for memory."""
 
     @no_var_expand
-    @output_can_be_silenced
     @line_cell_magic(MEMIT)
     def memit(self, line: str, cell: str | None = None) -> Any:
         """Overwritten with the help when the extension is loaded."""
@@ -78,16 +62,15 @@ class MemoryMagics(Magics):
                 leave_like_bare(self.shell, error)
             raise
         finally:
-            shows_itself = "o" in parsed and _will_be_displayed(line if cell is None else cell)
+            shows_itself = "o" in parsed and _will_be_displayed(code)
             result = _report(
                 MEMIT, lambda: measuring.result("v" in parsed), parsed, shows_itself=shows_itself
             )
         if "o" in parsed:
-            return result
-        return None if cell is None else value
+            return code.shown(result)
+        return None if cell is None else code.shown(value)
 
     @no_var_expand
-    @output_can_be_silenced
     @line_cell_magic(MPRUN)
     def mprun(self, line: str, cell: str | None = None) -> Any:
         """Overwritten with the help when the extension is loaded."""
@@ -111,11 +94,10 @@ class MemoryMagics(Magics):
         finally:
             result = _report(MPRUN, lambda: line_memory(targets, tracer.notes), parsed)
         if "o" in parsed or "r" in parsed:
-            return result
-        return None if cell is None else value
+            return code.shown(result)
+        return None if cell is None else code.shown(value)
 
     @no_var_expand
-    @output_can_be_silenced
     @line_cell_magic(MEMOBJ)
     def memobj(self, line: str, cell: str | None = None) -> Any:
         """Overwritten with the help when the extension is loaded."""
@@ -139,7 +121,7 @@ class MemoryMagics(Magics):
             raise
         finally:
             result = _report(MEMOBJ, lambda: self._left_behind(before, parsed), parsed)
-        return result if "o" in parsed else value
+        return code.shown(result if "o" in parsed else value)
 
     def _held(self, parsed: ParsedLine) -> "ObjectMemory":
         """Measure what the notebook's names hold, or those on the line."""
@@ -231,18 +213,10 @@ def _show(result: Any, parsed: ParsedLine, shows_itself: bool) -> None:
         sys.stdout.write(f"Wrote {file}.\n")
 
 
-def _will_be_displayed(code: str) -> bool:
-    """Return whether the shell displays the running magic's value, rather than binding it.
-
-    `code` is what the magic runs: a semicolon at its end silences it.
-    """
-    if DisplayHook.semicolon_at_end_of_expression(code):
-        return False
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_code.co_name not in RUNNERS:
-        frame = frame.f_back
-    caller = frame.f_back if frame is not None else None
-    if caller is None:
+def _will_be_displayed(code: Cell) -> bool:
+    """Return whether the shell displays the running magic's value, rather than binding it."""
+    caller = caller_of_magic()
+    if caller is None or code.is_silenced:
         return False
     instructions = dis.get_instructions(caller.f_code)
     following = next((later for later in instructions if later.offset > caller.f_lasti), None)

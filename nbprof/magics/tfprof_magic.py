@@ -7,19 +7,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import (
-    Magics,
-    line_cell_magic,
-    magics_class,
-    no_var_expand,
-    output_can_be_silenced,
-)
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
 from nbprof.errors import NbprofError
 from nbprof.flags import TFPROF, flags_of
 from nbprof.magics.bare_traceback import leave_like_bare
-from nbprof.magics.cell import cell_number, compile_cell
+from nbprof.magics.cell import compile_cell
 from nbprof.magics.help_and_completion import help_text
+from nbprof.magics.host_shell import cell_number
 from nbprof.magics.magic_table import ADVISE, HELP, SET
 from nbprof.magics.reporting import or_usage_error, report_or_explain, write_text
 from nbprof.magics.tfprof_line import Request, parse_line
@@ -34,7 +29,6 @@ class NbprofMagics(Magics):
     """nbprof's magics for time, memory and float operations of ops."""
 
     @no_var_expand
-    @output_can_be_silenced
     @line_cell_magic(TFPROF)
     def tfprof(self, line: str, cell: str | None = None) -> Any:
         """Overwritten with the help when the extension is loaded."""
@@ -74,7 +68,7 @@ class NbprofMagics(Magics):
         )
         try:
             or_usage_error(run.__enter__)
-            return cell.run(run.mark_line)
+            return cell.shown(cell.run(run.mark_line))
         except BaseException as error:
             leave_like_bare(shell, error)
             raise

@@ -218,11 +218,20 @@ def test_a_trace_given_twice_is_read_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     assert op_micros(nbprof.load("./logs/**")) == once
-    assert op_micros(nbprof.load(["logs", tmp_path / "logs", trace.as_uri()])) == once
+    assert op_micros(nbprof.load(["logs", tmp_path / "logs"])) == once
     assert op_micros(nbprof.load(["link.xplane.pb", trace])) == once
     written(folder / "vm.xplane.pb.gz", gzip.compress(trace.read_bytes()))
     assert op_micros(nbprof.load(folder)) == once
     assert op_micros(nbprof.load(str(folder / "*"))) == once
+
+
+def test_a_trace_given_as_a_path_and_as_a_url_is_read_once(tmp_path):
+    pytest.importorskip("fsspec")
+    trace = run_folder(tmp_path / "logs", "2026_01_31_09_00_00", "vm") / "vm.xplane.pb"
+
+    twice = nbprof.load([tmp_path / "logs", trace.as_uri()])
+
+    assert op_micros(twice) == op_micros(nbprof.load(trace))
 
 
 def test_a_folder_may_repeat_traces_given_before_it(tmp_path, monkeypatch):

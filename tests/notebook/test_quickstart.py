@@ -7,9 +7,12 @@ import sys
 
 import nbformat
 import pytest
+from support.front_ends import Shell
 from support.paths import TOP
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
+
+NOTEBOOK = TOP / "examples" / "notebooks" / "quickstart.ipynb"
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +40,10 @@ def test_the_demo_runs_and_prints_tables(demo):
 
 
 def test_the_demo_prints_what_each_cell_shows(demo):
-    imports, data, *rest = re.split(r"^\[\d+/\d+\] .*s$", demo.stdout, flags=re.MULTILINE)[1:]
+    steps = re.split(r"^\[\d+/\d+\] .*s$", demo.stdout, flags=re.MULTILINE)[1:]
+    install, imports, data, *rest = steps
 
-    assert not imports.strip() + data.strip()
+    assert not install.strip() + imports.strip() + data.strip()
     assert all(text.strip() for text in rest)
     assert "high: retracing" in demo.stdout
     assert "a figure: see the notebook or the page" in demo.stdout
@@ -88,6 +92,32 @@ def test_the_widget_is_in_the_notebook_and_its_table_on_the_page(demo, place):
 
 
 def test_the_notebook_is_committed_without_outputs():
-    notebook = nbformat.read(TOP / "examples" / "notebooks" / "quickstart.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in nbformat.read(NOTEBOOK, as_version=4).cells)
 
-    assert not any(cell.get("outputs") for cell in notebook.cells)
+
+@pytest.mark.parametrize(
+    ("nbprof", "installed"), [("there", []), ("missing", ["install -q nbprof"])]
+)
+def test_the_notebook_installs_nbprof_only_where_it_is_missing(monkeypatch, nbprof, installed):
+    source = {cell.id: cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells}
+    if nbprof == "missing":
+        monkeypatch.setitem(sys.modules, "nbprof", None)
+    asked = []
+    shell = Shell()
+    shell.shell.register_magic_function(asked.append, "line", "pip")
+
+    outcome = shell.run(source["install-code"])
+    shell.close()
+
+    assert outcome.error is None
+    assert asked == installed
+
+
+def test_the_badge_opens_this_notebook_in_colab():
+    title = nbformat.read(NOTEBOOK, as_version=4).cells[0].source
+
+    address = re.search(r"\(https://colab\.research\.google\.com/github/(.+)\)", title)[1]
+    owner, repository, blob, branch, path = address.split("/", 4)
+    assert (repository, blob, branch) == ("nbprof", "blob", "main")
+    assert TOP / path == NOTEBOOK
+    assert f"`{owner}/{repository}`" in (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")

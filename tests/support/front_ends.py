@@ -17,6 +17,8 @@ from nbclient import NotebookClient
 
 OUT = re.compile(r"^Out\[\d+\]: \n?(.*(?:\n .*)*)", re.MULTILINE)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
+ARROW = re.compile(r"^-+> (\d+) +(.*)$", re.MULTILINE)
+CELL = re.compile(r"^(?:Cell In\[|<ipython-input-)(\d+)", re.MULTILINE)
 
 
 @dataclass
@@ -37,6 +39,16 @@ class Outcome:
         """Traceback lines from nbprof's own code; paths of packages may also contain its name."""
         lines = (self.traceback + self.printed).splitlines()
         return [line for line in lines if "nbprof" in line and "site-packages" not in line]
+
+    @property
+    def pointed_at(self) -> list[tuple[int, str]]:
+        """The lines, with their numbers, that the arrows of a traceback point at."""
+        return [(int(number), line) for number, line in ARROW.findall(self.traceback)]
+
+    @property
+    def cells(self) -> set[int]:
+        """The numbers of the cells that a traceback names; not every host names them."""
+        return set(map(int, CELL.findall(self.traceback)))
 
     @property
     def value(self) -> str | None:
@@ -125,6 +137,12 @@ class Kernel:
         if outcome.error is None and "UsageError:" in outcome.printed:
             outcome.error, outcome.traceback = "UsageError", outcome.printed
         return outcome
+
+    def update_widget(self, model: str, **state: object) -> None:
+        """Change the state of a widget as its view in a browser does."""
+        data = {"method": "update", "state": state, "buffer_paths": []}
+        client = self.client.kc
+        client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": model, "data": data}))
 
     def close(self):
         self._running.__exit__(None, None, None)

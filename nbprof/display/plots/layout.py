@@ -48,6 +48,7 @@ def settle(ax: "Axes") -> None:
         return
     for _ in range(2):  # after the first time, fewer ticks may fit
         _shrink(ax)
+    _lower_label(ax)
 
 
 def heighten(ax: "Axes", inches: float) -> None:
@@ -172,3 +173,11 @@ def _shrink(ax: "Axes") -> None:
     in_layout = ax.get_in_layout()
     ax.set_position(box.transformed(ax.figure.transSubfigure.inverted()))
     ax.set_in_layout(in_layout)  # set_position switches it off
+
+
+def _lower_label(ax: "Axes") -> None:
+    """Move the vertical axis' label down if it is longer than the axis and leaves the figure."""
+    label = ax.yaxis.label
+    above = float(label.get_window_extent().y1 - ax.figure.bbox.y1)
+    if above > 0:
+        label.set_y(label.get_position()[1] - above / ax.get_window_extent().height)

@@ -28,6 +28,9 @@ FRAMEWORKS = re.compile(
 )
 """Matches paths of files whose frames are not the user's."""
 
+CELL_BODY = re.compile(r"^<cell line: \d+>$")
+"""Matches what IPython 7.34 calls the top level of a cell."""
+
 _PARTS = (METRICS, OPTIMIZER, LOSS)
 """Parts of training; the first that any frame of a stack belongs to is the part of the stack."""
 _V1_OPTIMIZER = re.compile(r"/tensorflow/python/training/optimizer\.py")
@@ -143,7 +146,12 @@ def below_runners(stack: Iterable[Frame]) -> Stack:
 
 def in_cells(stack: Stack, cells: Mapping[str, str]) -> Stack:
     """Replace the files of cells with the names of the cells."""
-    return tuple((cells.get(file, file), line, function) for file, line, function in stack)
+    return tuple(
+        (cells[file], line, CELL_BODY.sub("<module>", function))
+        if file in cells
+        else (file, line, function)
+        for file, line, function in stack
+    )
 
 
 @cache
