@@ -9,7 +9,7 @@ import numpy as np
 from nbprof.arrays import Ints
 
 CALLING_THREAD = "nbprof: the cell begins"
-"""Name of the event that marks the cell's thread in the trace."""
+"""Name of the events that mark the cell's thread in the trace."""
 
 ONLY_LARGE = (
     "memory figures are lower bounds: with oneDNN, TensorFlow records only allocations of 256 KiB "
@@ -163,5 +163,7 @@ class Capture:
     traced_ns: int = 0
     """How much of `wall_ns` was traced, from the start, in ns."""
     sessions: SessionLog = field(default_factory=no_sessions)
+    marks: tuple[tuple[int, int], ...] = ()
+    """What `time.time_ns` read just before and after each mark on the cell's thread."""
     model: Callable[[Collection[str]], Model] = _no_model
     """Returns the variables and layers behind functions and graphs, given their names."""

@@ -101,6 +101,7 @@ class Recorder:
         """The functions made during the recording, kept alive so that their nodes can be read."""
         self._watch = DispatchWatch()
         self._sessions = SessionWatch()
+        self._marks: tuple[tuple[int, int], ...] = ()
         self._paused_ns = 0
         self._traced_ns = 0
         self._has_memory = False
@@ -161,6 +162,7 @@ class Recorder:
             cells=self._cells,
             dispatches=self._watch.log(),
             sessions=self._sessions.log(),
+            marks=self._marks,
             function_def=self._function_def,
             function_stacks=self._function_stacks,
             captured_functions=definitions.dataset_functions,
@@ -221,7 +223,7 @@ class Recorder:
         self._functions = self._cleanup.enter_context(hooks.keep_functions())
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
-        profiler_session.mark_thread(CALLING_THREAD)
+        self._marks = profiler_session.mark_thread(CALLING_THREAD)
         self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
 
     def _record_allocations(self) -> None:

@@ -5,6 +5,7 @@ tables. `stages.py` defines the values that the stages hand on.
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from nbprof.ingest.trace.attribution.devices import find_devices
 from nbprof.ingest.trace.attribution.layers import place_runs
 from nbprof.ingest.trace.attribution.python_lines import find_sources
 from nbprof.ingest.trace.attribution.watched_calls import match_calls
+from nbprof.ingest.trace.clock import cell_start_ns
 from nbprof.ingest.trace.program.function_defs import Functions
 from nbprof.ingest.trace.program.hlo_modules import name_hlo_ops, read_modules
 from nbprof.ingest.trace.program.node_names import resolve_nodes
@@ -38,19 +40,17 @@ NO_OPS = "no TensorFlow op ran in this cell"
 NO_OPS_IN_FILE = "this trace contains no op runs"
 NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 
-LATEST_NS = 2**62
-"""Latest plausible start of a trace in ns since 1970, in the year 2116."""
-
 
 def read(capture: Capture) -> Profile:
     """Read a capture; without a trace, the Profile has no rows."""
     now = time.perf_counter_ns()
     host = read_host(read_xspace(capture.trace or b"", "the trace of this cell", WANTED))
+    began_ns, notes = cell_start_ns(host, capture)
     return make_profile(
         RecordedTrace(
             host=host,
-            capture=capture,
-            began_ns=profile_start_ns(host.space),
+            capture=replace(capture, notes=(*capture.notes, *notes)),
+            began_ns=began_ns,
             cell_line=walltime.line_of_cell(host),
             reading_since_ns=now,
         )
@@ -130,9 +130,3 @@ def _nothing_ran(trace: RecordedTrace) -> str:
         return NO_OPS_IN_FILE
     capture = trace.capture
     return NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN
-
-
-def profile_start_ns(space: XSpace) -> int:
-    """Return when the trace began, as `time.time_ns` reports it; 0 if the trace does not say."""
-    starts = (stats.get("profile_start_time") for stats in space.plane_stats)
-    return next((start for start in starts if isinstance(start, int) and start < LATEST_NS), 0)
