@@ -138,6 +138,21 @@ def cold_compiled():
     return body
 
 
+def compiled_inside():
+    """Two calls, the first one cold, of a function that calls one that XLA compiles."""
+    compiled_function, ones = _compiled_function()
+
+    @tf.function
+    def outer(x):
+        return compiled_function(x) * 2.0
+
+    def body():
+        for _ in range(2):
+            outer(ones)
+
+    return body
+
+
 def _compiled_function():
     @tf.function(jit_compile=True)
     def gram(x):
@@ -164,7 +179,7 @@ PROGRAMS = {
     program.__name__: program
     for program in (
         *(eager, function_with_loop, fit, warm_fit),
-        *(sessions, compiled, cold_compiled, threads),
+        *(sessions, compiled, cold_compiled, compiled_inside, threads),
     )
 }
 

@@ -27,6 +27,7 @@ from nbprof.ingest.trace.stages import Attribution, Program, RecordedTrace, Work
 from nbprof.ingest.trace.tables import tabulate
 from nbprof.ingest.trace.work.allocations import find_allocations
 from nbprof.ingest.trace.work.callers import session_groups
+from nbprof.ingest.trace.work.compiled_calls import add_executions
 from nbprof.ingest.trace.work.event_kinds import WANTED
 from nbprof.ingest.trace.work.gpu_kernels import add_kernels
 from nbprof.ingest.trace.work.host_events import read_host
@@ -49,7 +50,7 @@ def read(capture: Capture) -> Profile:
     return make_profile(
         RecordedTrace(
             host=host,
-            capture=replace(capture, notes=(*capture.notes, *notes)),
+            capture=_with_notes(capture, notes),
             began_ns=began_ns,
             cell_line=walltime.line_of_cell(host),
             reading_since_ns=now,
@@ -59,10 +60,16 @@ def read(capture: Capture) -> Profile:
 
 def make_profile(trace: RecordedTrace) -> Profile:
     """Take a trace through all stages."""
+    host, notes = add_executions(trace.host)
+    trace = replace(trace, host=host, capture=_with_notes(trace.capture, notes))
     work = find_work(trace)
     program = find_program(trace, work.runs)
     attribution = attribute(trace, work.runs, program)
     return tabulate(trace, work, program, attribution)
+
+
+def _with_notes(capture: Capture, notes: tuple[str, ...]) -> Capture:
+    return replace(capture, notes=capture.notes + notes)
 
 
 def find_work(trace: RecordedTrace) -> Work:
