@@ -12,7 +12,7 @@ from typing import Any
 
 from nbprof.capture import compat
 from nbprof.capture.budget import Budget
-from nbprof.capture.capture import CALLING_THREAD, ONLY_LARGE, Capture, Model
+from nbprof.capture.capture import ONLY_LARGE, Capture, Model
 from nbprof.capture.compat import definitions, hooks, profiler_session, switches
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.model_objects import find_model
@@ -223,7 +223,7 @@ class Recorder:
         self._functions = self._cleanup.enter_context(hooks.keep_functions())
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
-        self._marks = profiler_session.mark_thread(CALLING_THREAD)
+        self._marks = profiler_session.mark_thread()
         self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
 
     def _record_allocations(self) -> None:

@@ -50,10 +50,11 @@ def read(capture: Capture) -> Profile:
     return make_profile(
         RecordedTrace(
             host=host,
-            capture=_with_notes(capture, notes),
+            capture=capture,
             began_ns=began_ns,
             cell_line=walltime.line_of_cell(host),
             reading_since_ns=now,
+            notes=notes,
         )
     )
 
@@ -61,15 +62,11 @@ def read(capture: Capture) -> Profile:
 def make_profile(trace: RecordedTrace) -> Profile:
     """Take a trace through all stages."""
     host, notes = add_executions(trace.host)
-    trace = replace(trace, host=host, capture=_with_notes(trace.capture, notes))
+    trace = replace(trace, host=host, notes=trace.notes + notes)
     work = find_work(trace)
     program = find_program(trace, work.runs)
     attribution = attribute(trace, work.runs, program)
     return tabulate(trace, work, program, attribution)
-
-
-def _with_notes(capture: Capture, notes: tuple[str, ...]) -> Capture:
-    return replace(capture, notes=capture.notes + notes)
 
 
 def find_work(trace: RecordedTrace) -> Work:
@@ -89,7 +86,7 @@ def find_work(trace: RecordedTrace) -> Work:
         runs=runs,
         stated_float_ops=stated_float_ops,
         allocations=allocations,
-        notes=notes,
+        notes=trace.notes + notes,
     )
 
 
