@@ -150,6 +150,8 @@ class Capture:
     """Returns the FunctionDef of a function by name, or None."""
     captured_functions: Callable[[], Sequence[str]] = tuple
     """Returns the names of the functions that input pipelines may run."""
+    known_functions: Callable[[], Sequence[str]] = tuple
+    """Returns the names of all functions."""
     notes: tuple[str, ...] = ()
     has_memory: bool = False
     """Whether allocations were recorded."""
@@ -165,5 +167,7 @@ class Capture:
     sessions: SessionLog = field(default_factory=no_sessions)
     marks: tuple[tuple[int, int], ...] = ()
     """What `time.time_ns` read just before and after each mark on the cell's thread."""
+    keeps_threads: bool = True
+    """Whether the trace has all events of threads that ended."""
     model: Callable[[Collection[str]], Model] = _no_model
     """Returns the variables and layers behind functions and graphs, given their names."""

@@ -102,6 +102,7 @@ class Recorder:
         self._watch = DispatchWatch()
         self._sessions = SessionWatch()
         self._marks: tuple[tuple[int, int], ...] = ()
+        self._keeps_threads = True
         self._paused_ns = 0
         self._traced_ns = 0
         self._has_memory = False
@@ -163,9 +164,11 @@ class Recorder:
             dispatches=self._watch.log(),
             sessions=self._sessions.log(),
             marks=self._marks,
+            keeps_threads=self._keeps_threads,
             function_def=self._function_def,
             function_stacks=self._function_stacks,
             captured_functions=definitions.dataset_functions,
+            known_functions=definitions.all_functions,
             model=self._model,
         )
 
@@ -224,6 +227,7 @@ class Recorder:
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
         self._marks = profiler_session.mark_thread()
+        self._keeps_threads = profiler_session.keeps_ended_threads()
         self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
 
     def _record_allocations(self) -> None:

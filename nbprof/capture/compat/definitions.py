@@ -53,12 +53,14 @@ def function_stacks(name: str) -> Any:
 
 def dataset_functions() -> list[str]:
     """List the functions that tf.data made from the user's functions."""
+    return [name for name in all_functions() if name.startswith("__inference_Dataset_")]
+
+
+def all_functions() -> list[str]:
+    """List the functions that the runtime knows."""
     from tensorflow.python.eager import context
 
-    if not _has_context():
-        return []
-    names = context.context().list_function_names()
-    return sorted(name for name in names if name.startswith("__inference_Dataset_"))
+    return sorted(context.context().list_function_names()) if _has_context() else []
 
 
 def graph_as_function(graph: Any) -> Any:

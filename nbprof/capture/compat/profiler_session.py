@@ -53,6 +53,18 @@ def export_session(session: Any) -> None:
         session.export_to_tb()
 
 
+def keeps_ended_threads() -> bool:
+    """Return whether a trace keeps the events of a thread whose place a new thread has taken.
+
+    Python and tf.data start threads all the time; before 2.18, a new one may cost an old one's
+    events. Nothing in TensorFlow or in the trace tells, hence the version.
+    """
+    from tensorflow import __version__
+
+    major, minor, *_ = __version__.split(".")
+    return (int(major), int(minor)) >= (2, 18)
+
+
 def mark_thread() -> tuple[tuple[int, int], ...]:
     """Leave some events CALLING_THREAD in the trace, on the calling thread.
 

@@ -28,6 +28,7 @@ from nbprof.ingest.trace.tables import tabulate
 from nbprof.ingest.trace.work.allocations import find_allocations
 from nbprof.ingest.trace.work.callers import session_groups
 from nbprof.ingest.trace.work.compiled_calls import add_executions
+from nbprof.ingest.trace.work.ended_threads import notes_on_ended_threads
 from nbprof.ingest.trace.work.event_kinds import WANTED
 from nbprof.ingest.trace.work.gpu_kernels import add_kernels
 from nbprof.ingest.trace.work.host_events import read_host
@@ -74,10 +75,13 @@ def find_work(trace: RecordedTrace) -> Work:
     host, capture = trace.host, trace.capture
     steps = find_device_steps(host, find_steps(host))
     sessions = session_groups(host, capture.sessions, trace.began_ns)
-    runs, notes = add_kernels(host.space, steps, find_runs(host, steps.steps, sessions))
+    on_host = find_runs(host, steps.steps, sessions, keeps_threads=capture.keeps_threads)
+    runs, notes = add_kernels(host.space, steps, on_host)
     runs, stated_float_ops = _add_tpu(host.space, steps, runs, capture)
     if capture.trace is not None and not len(runs.node):
         notes += (_nothing_ran(trace),)
+    if not capture.keeps_threads:
+        notes += notes_on_ended_threads(trace)
     allocations = None
     if capture.has_memory:
         allocations = find_allocations(host, runs, capture.only_large)
@@ -94,7 +98,9 @@ def find_program(trace: RecordedTrace, runs: Runs) -> Program:
     """Find the definitions of the nodes that ran, and the model they are part of."""
     capture = trace.capture
     functions = Functions(capture.function_def)
-    nodes = resolve_nodes(functions, runs.nodes, capture.captured_functions)
+    nodes = resolve_nodes(
+        functions, runs.nodes, capture.captured_functions, capture.known_functions
+    )
     modules = read_modules(trace.host.space, capture.trace or b"", capture.what, runs.nodes)
     nodes, module_stacks = name_hlo_ops(nodes, modules)
     model = capture.model({node.owner for node in nodes})

@@ -4,7 +4,7 @@ An executor's threads only know an id. Some other thread started the run of a fu
 with that id, and the events around that start show who the caller is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,8 +28,10 @@ SESSION = -3
 """The first graph that sessions run; further ones count down by STRIDE."""
 CAPTURED = -4
 """The first function of an input pipeline, known only by its nodes; more count down by STRIDE."""
-STRIDE = 2
-"""Distance between the numbers of two graphs, or of two captured functions."""
+LOST = -5
+"""The first function whose start is not in the trace; further ones count down by STRIDE."""
+STRIDE = 3
+"""Distance between the numbers of two graphs, of two captured functions, or of two lost ones."""
 
 
 def number_below(group: int, first: int) -> int | None:
@@ -44,6 +46,17 @@ class Callers:
 
     group: Rows
     step: Rows
+
+    def with_lost_functions(self, host: "HostEvents", event: Rows) -> "Callers":
+        """Number unknown functions by their nodes: a thread that ended took their start along."""
+        executor = host.inside_of(Kind.PROCESS, event=event)
+        ids = np.append(host.number("id"), NONE)[executor]
+        lost = np.flatnonzero((self.group == UNKNOWN) & (ids != NONE))
+        run = np.unique(ids[lost], return_inverse=True)[1]
+        names = host.space.name[host.row[event[lost]]].astype(np.int64)
+        group = self.group.copy()
+        group[lost] = LOST - STRIDE * _same_nodes(run, names)
+        return replace(self, group=group)
 
 
 def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows) -> Callers:
