@@ -139,7 +139,7 @@ def cold_compiled():
 
 
 def compiled_inside():
-    """Two calls, the first one cold, of a function that calls one that XLA compiles."""
+    """Five calls, the first one cold, of a function that calls one that XLA compiles."""
     compiled_function, ones = _compiled_function()
 
     @tf.function
@@ -147,7 +147,7 @@ def compiled_inside():
         return compiled_function(x) * 2.0
 
     def body():
-        for _ in range(2):
+        for _ in range(5):
             outer(ones)
 
     return body
