@@ -64,6 +64,10 @@ def test_a_fit_counts_the_ops_of_every_batch(program):
     assert len(facts(program)["steps"]) == BATCHES
 
 
+def test_only_the_first_batch_of_a_cold_fit_traces():
+    assert [traced for _, traced in facts("fit")["steps"]] == [True] + [False] * (BATCHES - 1)
+
+
 @pytest.mark.parametrize("program", ["fit", "warm_fit"])
 def test_a_fit_has_its_layers_with_their_parameters_and_flops(program):
     found = facts(program)

@@ -78,10 +78,9 @@ def find_work(trace: RecordedTrace) -> Work:
     on_host = find_runs(host, steps.steps, sessions, keeps_threads=capture.keeps_threads)
     runs, notes = add_kernels(host.space, steps, on_host)
     runs, stated_float_ops = _add_tpu(host.space, steps, runs, capture)
-    if capture.trace is not None and not len(runs.node):
+    lost = () if capture.keeps_threads else notes_on_ended_threads(trace)
+    if capture.trace is not None and not len(runs.node) and not lost:
         notes += (_nothing_ran(trace),)
-    if not capture.keeps_threads:
-        notes += notes_on_ended_threads(trace)
     allocations = None
     if capture.has_memory:
         allocations = find_allocations(host, runs, capture.only_large)
@@ -90,7 +89,7 @@ def find_work(trace: RecordedTrace) -> Work:
         runs=runs,
         stated_float_ops=stated_float_ops,
         allocations=allocations,
-        notes=trace.notes + notes,
+        notes=trace.notes + notes + lost,
     )
 
 

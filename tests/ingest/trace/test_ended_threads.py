@@ -66,6 +66,11 @@ def test_calls_that_left_no_event_are_counted():
     assert profile.notes == (MISSING_CALLS.format(2),)
 
 
+def test_a_cell_is_not_said_to_run_nothing_if_all_of_it_is_missing():
+    profile = read((), dispatches=watched((100, MATRIX, MATRIX)))
+    assert profile.notes == (MISSING_CALLS.format(1),)
+
+
 @pytest.mark.parametrize(
     "call",
     [(300, CONSTANT, MATRIX), (300, MATRIX, FAILED), (950, MATRIX, MATRIX)],
