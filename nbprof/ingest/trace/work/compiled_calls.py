@@ -19,7 +19,7 @@ from nbprof.ingest.trace.work.host_events import HostEvents, sorted_events
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-LAUNCHERS = frozenset((b"PartitionedCall", b"StatefulPartitionedCall", b"XlaLaunch", b"_XlaRun"))
+LAUNCHERS = (b"PartitionedCall", b"StatefulPartitionedCall", b"XlaLaunch", b"_XlaRun")
 """Types of ops that launch a compiled function inside a graph; some also call other functions."""
 
 OPAQUE = (
@@ -78,13 +78,11 @@ def _launchers(host: HostEvents) -> Rows:
 
 def _launching_ops(host: HostEvents) -> Mask:
     """Mark the ops that launch a compiled function: those that could call one, but call none."""
-    ops = np.flatnonzero(host.of(Kind.OP))
-    names, which = np.unique(host.space.name[host.row[ops]], return_inverse=True)
-    types = (split(host.space.strings[name])[1] for name in names.tolist())
-    launching = np.array([op_type in LAUNCHERS for op_type in types], dtype=bool)
+    likely = (pair for pair in enumerate(host.space.strings) if pair[1].endswith(LAUNCHERS))
+    names = [row for row, name in likely if split(name)[1] in LAUNCHERS]
     marked = np.zeros(len(host.row) + 1, dtype=bool)  # the last entry is for NONE
-    marked[ops[launching[which]]] = True
-    if marked.any():
+    if names:
+        marked[:-1] = host.of(Kind.OP) & np.isin(host.space.name[host.row], names)
         calls = np.flatnonzero(host.of(Kind.FUNCTION_RUN))
         marked[host.inside_of(Kind.OP, event=calls)] = False
     return marked[:-1]
