@@ -23,8 +23,8 @@ LAUNCHERS = (b"PartitionedCall", b"StatefulPartitionedCall", b"XlaLaunch", b"_Xl
 """Types of ops that launch a compiled function inside a graph; some also call other functions."""
 
 OPAQUE = (
-    "this TensorFlow does not record what happens inside functions that XLA compiled: calls that "
-    "traced their function count as compiling, with no op time or memory, and any other call "
+    "TensorFlow before 2.18 does not record what happens inside functions that XLA compiled: calls "
+    "that traced their function count as compiling, with no op time or memory, and any other call "
     "counts as one op, even if it compiled for new shapes"
 )
 """Note on a trace that does not tell compiling from running."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.stages import RecordedTrace
     from nbprof.ingest.trace.work.host_events import HostEvents
 
-WHY = "this TensorFlow loses what a thread recorded once the thread has ended; 2.18 does not"
+WHY = "TensorFlow before 2.18 loses what a thread recorded once the thread has ended"
 MISSING_CALLS = f"{{:,}} calls of threads that ended are missing: {WHY}"
 """Note on calls into TensorFlow that left nothing in the trace."""
 MISSING_STAGES = f"counts and times of the input pipeline's stages are lower bounds: {WHY}"
