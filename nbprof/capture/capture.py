@@ -9,7 +9,7 @@ import numpy as np
 from nbprof.arrays import Ints
 
 CALLING_THREAD = "nbprof: the cell begins"
-"""Name of the event that marks the cell's thread in the trace."""
+"""Name of the events that mark the cell's thread in the trace."""
 
 Frame = tuple[str, int, str]
 """File, line number, function name."""
@@ -156,6 +156,8 @@ class Capture:
     """Returns the FunctionDef of a function by name, or None."""
     captured_functions: Callable[[], Sequence[str]] = tuple
     """Returns the names of the functions that input pipelines may run."""
+    known_functions: Callable[[], Sequence[str]] = tuple
+    """Returns the names of all functions."""
     notes: Sequence[str] = ()
     """What is missing and why; grows while functions and objects are looked up."""
     has_memory: bool = False
@@ -170,6 +172,10 @@ class Capture:
     traced_ns: int = 0
     """How much of `wall_ns` was traced, from the start, in ns."""
     sessions: SessionLog = field(default_factory=no_sessions)
+    marks: tuple[tuple[int, int], ...] = ()
+    """What `time.time_ns` read just before and after each mark on the cell's thread."""
+    keeps_threads: bool = True
+    """Whether the trace has all events of threads that ended."""
     model: Callable[[Collection[str]], Model] = _no_model
     """Returns the variables and layers behind functions and graphs, given their names."""
     elsewhere: Elsewhere = Elsewhere()

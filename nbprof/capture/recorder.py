@@ -116,6 +116,8 @@ class Recorder:
         """The functions made during the recording, kept alive so that their nodes can be read."""
         self._watch = DispatchWatch()
         self._sessions = SessionWatch()
+        self._marks: tuple[tuple[int, int], ...] = ()
+        self._keeps_threads = True
         self._paused_ns = 0
         self._traced_ns = 0
         self._has_memory = False
@@ -175,9 +177,12 @@ class Recorder:
             cells=self._cells,
             dispatches=self._watch.log(),
             sessions=self._sessions.log(),
+            marks=self._marks,
+            keeps_threads=self._keeps_threads,
             function_def=self._function_def,
             function_stacks=self._function_stacks,
             captured_functions=definitions.dataset_functions,
+            known_functions=definitions.all_functions,
             model=self._model,
             elsewhere=find_elsewhere(self._watch.backends, watched=not self._light),
         )
@@ -253,7 +258,8 @@ class Recorder:
         self._functions = self._cleanup.enter_context(hooks.keep_functions())
         if not self._light:
             self._cleanup.enter_context(self._watch.watched())
-        profiler_session.mark_thread()
+        self._marks = profiler_session.mark_thread()
+        self._keeps_threads = profiler_session.keeps_ended_threads()
         self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
 
     def _note_shortcomings(self) -> None:

@@ -41,11 +41,15 @@ def function_size(name: str) -> int:
 
 def dataset_functions() -> list[str]:
     """List the functions that tf.data made from the user's functions."""
+    return [name for name in all_functions() if name.startswith("__inference_Dataset_")]
+
+
+def all_functions() -> list[str]:
+    """List the functions that the runtime knows."""
     context = runtime()
     if context is None or doors.FUNCTION_NAMES.open() is None:
         return []
-    names = context.list_function_names()
-    return sorted(name for name in names if name.startswith("__inference_Dataset_"))
+    return sorted(context.list_function_names())
 
 
 def graph_as_function(graph: Any) -> Any:

@@ -5,6 +5,7 @@ tables. `stages.py` defines the values that the stages hand on.
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from nbprof.ingest.trace.attribution.devices import find_devices
 from nbprof.ingest.trace.attribution.layers import place_runs
 from nbprof.ingest.trace.attribution.python_lines import find_sources
 from nbprof.ingest.trace.attribution.watched_calls import match_calls
+from nbprof.ingest.trace.clock import cell_start_ns
 from nbprof.ingest.trace.program.function_defs import Functions
 from nbprof.ingest.trace.program.hlo_modules import name_hlo_ops, read_modules
 from nbprof.ingest.trace.program.node_names import resolve_nodes
@@ -25,6 +27,8 @@ from nbprof.ingest.trace.stages import Attribution, Program, RecordedTrace, Work
 from nbprof.ingest.trace.tables import tabulate
 from nbprof.ingest.trace.work.allocations import find_allocations
 from nbprof.ingest.trace.work.callers import session_groups
+from nbprof.ingest.trace.work.compiled_calls import add_executions
+from nbprof.ingest.trace.work.ended_threads import notes_on_ended_threads
 from nbprof.ingest.trace.work.event_kinds import WANTED
 from nbprof.ingest.trace.work.gpu_kernels import add_kernels, name_copies
 from nbprof.ingest.trace.work.host_events import read_host
@@ -39,27 +43,28 @@ NO_OPS = "no TensorFlow op ran in this cell"
 NO_OPS_IN_FILE = "this trace contains no op runs"
 NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 
-LATEST_NS = 2**62
-"""Latest plausible start of a trace in ns since 1970, in the year 2116."""
-
 
 def read(capture: Capture) -> Profile:
     """Read a capture; without a trace, the Profile has no rows."""
     now = time.perf_counter_ns()
     host = read_host(read_xspace(capture.trace or b"", "the trace of this cell", WANTED))
+    began_ns, notes = cell_start_ns(host, capture)
     return make_profile(
         RecordedTrace(
             host=host,
             capture=capture,
-            began_ns=profile_start_ns(host.space),
+            began_ns=began_ns,
             cell_line=walltime.line_of_cell(host),
             reading_since_ns=now,
+            notes=notes,
         )
     )
 
 
 def make_profile(trace: RecordedTrace) -> Profile:
     """Take a trace through all stages."""
+    host, notes = add_executions(trace.host)
+    trace = replace(trace, host=host, notes=trace.notes + notes)
     work = find_work(trace)
     program = find_program(trace, work.runs)
     attribution = attribute(trace, work.runs, program)
@@ -71,16 +76,18 @@ def find_work(trace: RecordedTrace) -> Work:
     host, capture = trace.host, trace.capture
     steps = find_device_steps(host, find_steps(host))
     sessions = session_groups(host, capture.sessions, trace.began_ns)
-    on_gpu = add_kernels(host, steps, find_runs(host, steps.steps, sessions))
+    on_host = find_runs(host, steps.steps, sessions, keeps_threads=capture.keeps_threads)
+    on_gpu = add_kernels(host, steps, on_host)
     runs, stated_float_ops = _add_tpu(host.space, steps, on_gpu.runs, capture)
-    notes = on_gpu.notes
+    lost = () if capture.keeps_threads else notes_on_ended_threads(trace)
+    notes = trace.notes + on_gpu.notes + lost
     allocations = None
     if capture.has_memory:
         allocations = find_allocations(host, runs, capture.only_large)
     peak = PeakMemory.find(host.space.strings, allocations)
     if len(runs.node):
         notes += (*peak.notes(), *filter(None, (capture.elsewhere.in_part,)))
-    elif capture.trace is not None:
+    elif capture.trace is not None and not lost:
         notes += (_nothing_ran(trace),)
     return Work(
         steps=steps.steps,
@@ -97,7 +104,9 @@ def find_program(trace: RecordedTrace, runs: Runs) -> Program:
     """Find the definitions of the nodes that ran, and the model they are part of."""
     capture = trace.capture
     functions = Functions(capture.function_def)
-    nodes = resolve_nodes(functions, runs.nodes, capture.captured_functions)
+    nodes = resolve_nodes(
+        functions, runs.nodes, capture.captured_functions, capture.known_functions
+    )
     modules = read_modules(trace.host.space, capture.trace or b"", capture.what, runs.nodes)
     nodes, module_stacks = name_hlo_ops(nodes, modules)
     nodes = name_copies(nodes, runs.nodes)
@@ -140,9 +149,3 @@ def _nothing_ran(trace: RecordedTrace) -> str:
     nothing = NO_OPS if capture.traced_ns >= 0.99 * capture.wall_ns else NO_OPS_SEEN
     reason = capture.elsewhere.all_of_it
     return f"{nothing}; {reason}" if reason else nothing
-
-
-def profile_start_ns(space: XSpace) -> int:
-    """Return when the trace began, as `time.time_ns` reports it; 0 if the trace does not say."""
-    starts = (stats.get("profile_start_time") for stats in space.plane_stats)
-    return next((start for start in starts if isinstance(start, int) and start < LATEST_NS), 0)

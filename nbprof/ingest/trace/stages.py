@@ -37,6 +37,8 @@ class RecordedTrace:
     """The trace line of the thread whose wall time is accounted for, NONE if unknown."""
     reading_since_ns: int | None = None
     """When reading began (`time.perf_counter_ns`); None if reading is no cost of profiling."""
+    notes: tuple[str, ...] = ()
+    """Notes on what the trace itself does not tell."""
 
     @property
     def origin_ns(self) -> int:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof._profile import Profile, Recording
-from nbprof.arrays import NONE, Ints, Rows, distinct
+from nbprof.arrays import NONE, Ints, Mask, Rows, distinct
 from nbprof.columns import allocator_columns
 from nbprof.ingest.trace import walltime
 from nbprof.ingest.trace.attribution import python_lines
@@ -334,8 +334,6 @@ def step_table(trace: "RecordedTrace", steps: "Steps") -> pd.DataFrame:
         micros = capture.wall_ns / 1e3
         whole = {"start_micros": 0.0, "micros": micros, "function": capture.what, "traced": False}
         return pd.DataFrame([{"step": 0, **whole}])
-    strings = host.space.strings
-    called = np.append(host.text("tf_function_call"), 0)[steps.event]
     names = steps.names or _step_names(host, steps.event)
     return pd.DataFrame(
         {
@@ -343,9 +341,20 @@ def step_table(trace: "RecordedTrace", steps: "Steps") -> pd.DataFrame:
             "start_micros": steps.start / 1e6 + origin_ns / 1e3,
             "micros": (steps.end - steps.start) / 1e6,
             "function": pd.Series(names, dtype=object),
-            "traced": np.array([strings[row].startswith(b"traced") for row in called], dtype=bool),
+            "traced": _traced(host, steps),
         }
     )
+
+
+def _traced(host: HostEvents, steps: "Steps") -> Mask:
+    """Mark the steps that traced a function: as their call, or inside a Trace block."""
+    call = np.flatnonzero(host.of(Kind.CALL))
+    how, which = np.unique(host.text("tf_function_call")[call], return_inverse=True)
+    traces = [host.space.strings[row].startswith(b"traced") for row in how.tolist()]
+    step = steps.step_of_event[call[np.array(traces, dtype=bool)[which]]]
+    traced = np.zeros(len(steps.event), dtype=bool)
+    traced[step[step != NONE]] = True
+    return traced
 
 
 def _step_names(host: HostEvents, event: Rows) -> list[str]:

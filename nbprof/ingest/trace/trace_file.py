@@ -14,7 +14,8 @@ from nbprof.arrays import NONE
 from nbprof.capture.capture import CALLING_THREAD, Capture
 from nbprof.columns import allocator_columns
 from nbprof.ingest.protobuf.wire import LENGTH, Buffer
-from nbprof.ingest.trace.pipeline import make_profile, profile_start_ns
+from nbprof.ingest.trace.clock import stated_start_ns
+from nbprof.ingest.trace.pipeline import make_profile
 from nbprof.ingest.trace.program import hlo_modules
 from nbprof.ingest.trace.stages import RecordedTrace
 from nbprof.ingest.trace.walltime import line_of_cell
@@ -88,10 +89,10 @@ class _Times:
 
     def __init__(self, space: XSpace) -> None:
         since_1970 = space.origin_ns > 0
-        self.known_ns = profile_start_ns(space) or space.origin_ns
+        self.known_ns = stated_start_ns(space) or space.origin_ns
         """When it began, on the clock of its machine; 0 if unknown."""
-        self.began_ns = space.origin_ns if since_1970 else profile_start_ns(space)
-        stated = profile_start_ns(space)
+        self.began_ns = space.origin_ns if since_1970 else stated_start_ns(space)
+        stated = stated_start_ns(space)
         first = int(space.start_ps.min()) // 1000 if len(space.start_ps) else 0
         last = int((space.start_ps + space.duration_ps).max(initial=0)) // 1000
         self.start_ns = stated or self.began_ns + first

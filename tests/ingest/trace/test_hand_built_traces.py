@@ -287,6 +287,23 @@ def test_session_runs_and_outermost_trace_blocks_are_steps():
     assert list(profile.steps["function"]) == ["Session.run", "train"]
 
 
+def test_a_trace_block_traces_if_a_function_is_traced_inside_it():
+    profile = read(
+        (
+            "python",
+            [
+                span("train", 0, 50, step_num=0, _r=1),
+                span("f", 10, 30, tf_function_call="traced-nonXla"),
+                span("train", 60, 50, step_num=1, _r=1),
+                span("f", 70, 30, tf_function_call="notTraced-nonXla"),
+            ],
+        )
+    )
+
+    assert list(profile.steps["function"]) == ["train", "train"]
+    assert list(profile.steps["traced"]) == [True, False]
+
+
 def test_hlo_ops_are_listed_under_the_function_that_xla_compiled():
     module = "a_inference_fast_12__XlaMustCompile_true_config_proto_3_.2"
     cluster = "__inference_fast_12:__inference_fast_12"

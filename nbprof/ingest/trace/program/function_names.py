@@ -7,7 +7,8 @@ from collections.abc import Sequence
 INPUT_PIPELINE = "tf.data"
 """The function that nodes of input pipelines are listed under."""
 NOT_KNOWN = "unknown"
-"""The function of nodes whose function is unknown; that of eager ops is an empty text."""
+"""The function of nodes whose function is unknown; that of eager ops is an empty text. With `:` and
+a number: a function that its nodes may identify."""
 
 _TRACED = re.compile(r"__(?:inference|forward|backward)_(?P<name>.*)_\d+")
 _HLO_MODULE = re.compile(r"a(?P<function>_inference_.*_\d+)__.*")
@@ -24,6 +25,11 @@ def short_name(function: str) -> str:
     found = _TRACED.fullmatch(captured if colon else function)
     name = found["name"] if found else pipeline
     return "<lambda>" if name == "_lambda_" else name
+
+
+def is_of_pipeline(function: str) -> bool:
+    """Return whether tf.data made this function from one of the user's."""
+    return function.startswith("__inference_Dataset_")
 
 
 def trace_number(function: str) -> int:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbprof.ingest.trace.program.function_names import (
     INPUT_PIPELINE,
+    NOT_KNOWN,
+    is_of_pipeline,
     is_traced,
     short_name,
     trace_number,
@@ -71,20 +73,28 @@ class Resolved(NamedTuple):
 
 
 def resolve_nodes(
-    functions: "Functions", nodes: Sequence["Executed"], captured: Callable[[], Sequence[str]]
+    functions: "Functions",
+    nodes: Sequence["Executed"],
+    captured: Callable[[], Sequence[str]],
+    known: Callable[[], Sequence[str]] = tuple,
 ) -> list[Resolved]:
     """Resolve the executed nodes.
 
     The functions of input pipelines run under numbers instead of names; they are recognised by
-    their nodes among the functions that `captured` lists.
+    their nodes among the functions that `captured` lists. So are functions whose start is not in
+    the trace, among all that are `known`.
     """
-    names = _pipeline_functions(functions, nodes, captured)
+    names = _named_by_nodes(functions, nodes, INPUT_PIPELINE, captured)
+    lost = _named_by_nodes(functions, nodes, NOT_KNOWN, known)
     resolved = []
     for function, executed, _ in nodes:
-        place = resolve(functions, names.get(function) or function, executed)
-        if function in names:
-            owner = f"{INPUT_PIPELINE}:{names[function]}" if names[function] else INPUT_PIPELINE
+        name = names.get(function) or lost.get(function) or function
+        place = resolve(functions, name, executed)
+        if function in names or is_of_pipeline(name):
+            owner = f"{INPUT_PIPELINE}:{name}" if name != function else INPUT_PIPELINE
             place = place._replace(owner=owner)
+        elif function in lost and name == function:
+            place = place._replace(function=NOT_KNOWN, owner=NOT_KNOWN)
         resolved.append(place)
     return _with_fused(functions, resolved, nodes)
 
@@ -139,15 +149,18 @@ def _without_calls(executed: str) -> str:
     return executed
 
 
-def _pipeline_functions(
-    functions: "Functions", nodes: Sequence["Executed"], captured: Callable[[], Sequence[str]]
+def _named_by_nodes(
+    functions: "Functions",
+    nodes: Sequence["Executed"],
+    group: str,
+    candidates: Callable[[], Sequence[str]],
 ) -> Mapping[str, str]:
-    """Return the real name of each numbered function of an input pipeline, "" if unknown."""
+    """Return the real name of each numbered function of a group, "" if unknown."""
     ran = defaultdict(set)
     for function, executed, _ in nodes:
-        if function.startswith(f"{INPUT_PIPELINE}:"):
+        if function.startswith(f"{group}:"):
             ran[function].add(executed)
-    known = captured() if ran else ()
+    known = candidates() if ran else ()
     return {function: _with_nodes(functions, names, known) for function, names in ran.items()}
 
 

@@ -4,7 +4,7 @@ An executor's threads only know an id. Some other thread started the run of a fu
 with that id, and the events around that start show who the caller is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,8 +32,10 @@ DEEPEST = 4
 """How deep calls of functions are followed."""
 CALLING = (b":PartitionedCall", b":StatefulPartitionedCall")
 """How the names of ops end that call a function."""
-STRIDE = 2
-"""Distance between the numbers of two graphs, or of two captured functions."""
+LOST = -5
+"""The first function whose start is not in the trace; further ones count down by STRIDE."""
+STRIDE = 3
+"""Distance between the numbers of two graphs, of two captured functions, or of two lost ones."""
 
 
 def number_below(group: int, first: int) -> int | None:
@@ -53,6 +55,17 @@ class Callers:
     paths: list[bytes]
     """What precedes the names of nodes in functions that the runtime did not inline, as if it had:
     the nodes that call them, each followed by `/`. The first is empty."""
+
+    def with_lost_functions(self, host: "HostEvents", event: Rows) -> "Callers":
+        """Number unknown functions by their nodes: a thread that ended took their start along."""
+        executor = host.inside_of(Kind.PROCESS, event=event)
+        ids = np.append(host.number("id"), NONE)[executor]
+        lost = np.flatnonzero((self.group == UNKNOWN) & (ids != NONE))
+        run = np.unique(ids[lost], return_inverse=True)[1]
+        names = host.space.name[host.row[event[lost]]].astype(np.int64)
+        group = self.group.copy()
+        group[lost] = LOST - STRIDE * _same_nodes(run, names)
+        return replace(self, group=group)
 
 
 def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows) -> Callers:

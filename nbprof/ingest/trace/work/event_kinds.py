@@ -39,7 +39,7 @@ class Kind(IntEnum):
     COMPILED = 12
     """A call of a function compiled by XLA, including its compilation the first time."""
     EXECUTABLE = 13
-    """Inside COMPILED: the execution only."""
+    """Inside COMPILED or an OP: the execution only; `compiled_calls.py` adds missing ones."""
     ALLOCATION = 14
     DEALLOCATION = 15
     CAPTURED = 16
@@ -53,7 +53,7 @@ class Kind(IntEnum):
     DEVICE = 20
     """Anything on an accelerator's plane."""
     COMPILING = 21
-    """JAX compiling a function."""
+    """XLA compiling a function."""
     AWAITING = 22
     """JAX waiting for a result."""
 
@@ -106,7 +106,10 @@ STREAM_STATS = (
 
 PREFIXES = {
     Kind.HANDOVER: (b"TFE_", b"tf.constant", b"convert_to_tensor", b"PjitFunction"),
-    Kind.COMPILING: (b"lower_sharding_computation", b"backend_compile", b"PjRtCpuClient::Compile"),
+    Kind.COMPILING: (
+        *(b"lower_sharding_computation", b"backend_compile", b"PjRtCpuClient::Compile"),  # JAX
+        *(b"CpuCompiler::", b"GpuCompiler::", b"XlaCompile"),
+    ),
     Kind.AWAITING: (b"CommonPjRtBuffer::Await", b"PjRtBuffer::Await", b"BlockUntilReady"),
 }
 

@@ -102,8 +102,16 @@ def read_host(space: "XSpace") -> HostEvents:
         kind[event[kind[event] != Kind.DEVICE]] = stated
     kind[memory_events(space)] = Kind.OTHER
     row = np.flatnonzero((kind != Kind.OTHER) & (kind != Kind.DEVICE))
-    order = sort_order(space.line[row], space.start_ps[row], space.duration_ps[row])
-    row = row[order]
-    return HostEvents(
-        space, row, kind[row], space.line[row], space.start_ps[row], space.duration_ps[row]
+    start = space.start_ps[row]
+    return sorted_events(
+        space, row=row, kind=kind[row], start=start, end=start + space.duration_ps[row]
     )
+
+
+def sorted_events(
+    space: "XSpace", *, row: Rows, kind: npt.NDArray[np.int8], start: Ints, end: Ints
+) -> HostEvents:
+    """Sort events so that their nesting can be found; of equal ones, the first holds the others."""
+    line, duration = space.line[row], end - start
+    order = sort_order(line, start, duration)
+    return HostEvents(space, row[order], kind[order], line[order], start[order], duration[order])

@@ -85,11 +85,18 @@ class _Marks:
     waiting: Mask
 
 
-def find_runs(host: "HostEvents", steps: "Steps", sessions: Rows) -> Runs:
-    """Find the op runs on the host's threads; `sessions` is what `session_groups` returns."""
+def find_runs(
+    host: "HostEvents", steps: "Steps", sessions: Rows, *, keeps_threads: bool = True
+) -> Runs:
+    """Find the op runs on the host's threads; `sessions` is what `session_groups` returns.
+
+    Unless the trace keeps the events of threads that ended, the starts of functions may be missing.
+    """
     marks = _mark(host)
     event = np.flatnonzero(marks.is_op)
     found = callers.find_callers(host, steps, event, sessions)
+    if not keeps_threads:
+        found = found.with_lost_functions(host, event)
     group, name = _identify(host, event, marks, found.group)
     path = np.where(group == found.group, found.path, 0)
     node, nodes = _distinct(host.space.strings, group, name, path, found.paths)
@@ -252,12 +259,15 @@ def hlo_type(op: str) -> str:
 
 
 def _numbered(group: int) -> str:
-    """Return the name of a session's graph or an input pipeline's function, else an empty text."""
+    """Return the name of a group that is counted down from a first one, else an empty text."""
     graph = callers.number_below(group, callers.SESSION)
     if graph is not None:
         return session_group(graph)
-    captured = callers.number_below(group, callers.CAPTURED)
-    return "" if captured is None else f"{INPUT_PIPELINE}:{captured}"
+    for first, name in ((callers.CAPTURED, INPUT_PIPELINE), (callers.LOST, NOT_KNOWN)):
+        number = callers.number_below(group, first)
+        if number is not None:
+            return f"{name}:{number}"
+    return ""
 
 
 def _decode(text: bytes) -> str:
