@@ -63,6 +63,7 @@ def test_parameters_of_an_mlp_and_of_its_optimizer_are_kept_apart(mlp):
     assert params["optimizer"][1] == 2 * 9610 + 2  # Adam's moments, its steps and learning rate
 
 
+@pytest.mark.core("Keras")
 def test_dense_layers_have_the_float_ops_of_their_products(mlp):
     _, profile = mlp
 
@@ -77,6 +78,7 @@ def test_dense_layers_have_the_float_ops_of_their_products(mlp):
     assert family == 20_780_032
 
 
+@pytest.mark.core("Keras")
 @pytest.mark.parametrize("metric", ["micros", "bytes", "float_ops", "output_bytes"])
 def test_the_layer_view_adds_up_to_the_total_of_the_op_view(mlp, metric):
     _, profile = mlp
@@ -369,6 +371,7 @@ def test_the_second_trace_of_a_first_fit_is_listed_without_a_note():
     assert not any("retraced" in note for note in profile.notes)
 
 
+@pytest.mark.core("eager")
 def test_an_eager_product_has_its_count_shapes_memory_flops_and_line():
     x = tf.ones([512, 512])
 

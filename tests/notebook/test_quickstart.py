@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from support.paths import TOP
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
+pytestmark = [pytest.mark.core("notebook"), pytest.mark.tensorflow, pytest.mark.notebook]
 
 
 @pytest.fixture(scope="module")
