@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items):
     """Write the area of each core test into the report that `make matrix` reads."""
     for item in items:
         if mark := item.get_closest_marker("core"):
-            (area,) = mark.args or (item.path.stem.removeprefix("test_").replace("_", " "),)
+            (area,) = mark.args or ("programs",)
             item.user_properties.append(("area", area))
 
 

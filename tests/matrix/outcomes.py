@@ -70,9 +70,7 @@ def table(outcomes):
     rows += [[outcome.name, *outcome.row(areas)] for outcome in outcomes]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     rows.insert(1, ["-" * width for width in widths])
-    return "\n".join(
-        "| " + " | ".join(map(str.ljust, cells, widths)).rstrip() + " |" for cells in rows
-    )
+    return "\n".join("| " + " | ".join(map(str.ljust, cells, widths)) + " |" for cells in rows)
 
 
 def remarks(outcomes):

@@ -1,5 +1,6 @@
 """What a wheel of nbprof holds."""
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -44,8 +45,22 @@ def test_a_wheel_has_scripts_styles_and_types(wheel):
     assert "nbprof/py.typed" in wheel.namelist()
 
 
-def test_a_wheel_has_the_version_of_the_package(wheel):
+@pytest.fixture(scope="module")
+def metadata(wheel):
     (path,) = (name for name in wheel.namelist() if name.endswith("METADATA"))
-    metadata = HeaderParser().parsestr(wheel.read(path).decode())
+    return HeaderParser().parsestr(wheel.read(path).decode())
 
+
+def test_a_wheel_has_the_version_of_the_package(metadata):
     assert metadata["Version"] == nbprof.__version__
+
+
+def test_the_page_on_pypi_is_the_readme_without_links_into_the_repository(metadata):
+    page = metadata.get_payload()
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"\]\((?!https?:)", readme)
+    assert re.findall(r"\]\((?!https?:)", page) == []
+    assert "Read on" not in page
+    for part in ("## Five promises", "## Then", "BSD-3-Clause"):
+        assert page.partition(part)[1] == readme.partition(part)[1] == part
