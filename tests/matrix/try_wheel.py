@@ -24,7 +24,7 @@ assert nbprof.__file__.startswith(sys.prefix), f"nbprof is imported from {nbprof
 assert importlib.util.find_spec("tensorflow") is None, "TensorFlow is here"
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "nbprof")
-shell.run_cell(f"%tfprof op -from {trace} -o shown").raise_error()
+shell.run_cell(f"%tfprof op -from {trace} -o shown -q").raise_error()
 view = shell.user_ns["shown"]
 assert view.text.count("MatMul"), "the report has no MatMul"
 view.to_html("report.html")
@@ -37,13 +37,19 @@ def main(wheel):
     with tempfile.TemporaryDirectory() as place:
         python = Path(place) / "venv" / "bin" / "python"
         venv.create(python.parents[1], with_pip=True)
+        environment = _environment(place)
         pip = [python, "-m", "pip", "install", "--quiet", "--progress-bar", "off", wheel.resolve()]
-        clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        subprocess.run(pip, cwd=place, env=clean, check=True)
+        subprocess.run(pip, cwd=place, env=environment, check=True)
         command = [python, "-I", "-c", PROGRAM, version, TRACE]
-        subprocess.run(command, cwd=place, env=clean, check=True)
+        subprocess.run(command, cwd=place, env=environment, check=True)
         size = (Path(place) / "report.html").stat().st_size
     print(f"{wheel.name} works in an empty environment (a report of {size / 1000:.0f} kB).")
+
+
+def _environment(place):
+    """Return variables with which Python sees neither the project nor the user's IPython."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return kept | {"IPYTHONDIR": place}
 
 
 if __name__ == "__main__":
