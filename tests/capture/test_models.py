@@ -74,7 +74,8 @@ def test_dense_layers_have_the_float_ops_of_their_products(mlp):
     for name, count in forward.items():
         assert flops[f"mlp/{name}/forward"][0] == 16 * count
     frame = profile.op(select="float_ops").frame
-    family = frame[frame["name"].str.contains("MatMul")]["float_ops"].sum()
+    # Whether a bias is fused into the product or added by an op of its own is up to the release.
+    family = frame[frame["name"].str.fullmatch(".*MatMul|BiasAdd")]["float_ops"].sum()
     assert family == 20_780_032
 
 
