@@ -43,7 +43,7 @@ def test_every_run_of_a_warm_function_is_counted_in_each_profile():
         assert [counted[op] for op in ("MatMul", "Maximum", "Sub", "Mul", "Sum")] == [10] * 5
 
 
-@pytest.mark.core("Keras")
+@pytest.mark.core("fit")
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 def test_a_keras_fit_runs_its_training_ops_once_per_batch(warm):
     model = mlp()
@@ -73,7 +73,7 @@ def test_node_names_of_a_keras_fit_have_no_call_prefixes():
     assert not any("PartitionedCall" in name for name in names)
 
 
-@pytest.mark.core("Keras")
+@pytest.mark.core("fit")
 def test_predict_runs_each_batch_once():
     model = mlp()
     x, _ = batches(5)
@@ -495,7 +495,7 @@ def test_time_after_the_limit_is_in_the_summary():
     assert spent.sum() == pytest.approx(run.profile.recording.wall_ns / 1000, abs=1000)
 
 
-@pytest.mark.core("Keras")
+@pytest.mark.core("fit")
 def test_the_summary_of_a_keras_fit_adds_up_to_the_wall_time():
     model = mlp()
     profile = profiled(lambda: model.fit(*batches(20), batch_size=32, verbose=0))

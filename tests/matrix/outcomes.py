@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 PACKAGES = {"TensorFlow": ("tensorflow", "tf-nightly"), "Keras": ("keras", "keras-nightly")}
-PACKAGES |= {name: (name.lower(),) for name in ("IPython", "ipywidgets", "pandas", "numpy")}
+PACKAGES |= {name: (name.lower(),) for name in ("IPython", "pandas", "numpy")}
 NOT_TRIED = "–"
 
 
@@ -26,7 +26,7 @@ class Outcome:
 
     @property
     def good(self):
-        return not self.trouble and not self.failed and bool(self.passed)
+        return not self.trouble and not self.failed
 
     def row(self, areas):
         """Return the cells of the table after the name."""
@@ -53,7 +53,8 @@ def read_junit(path):
     """Return what passed, failed and was skipped, as `Outcome` has it."""
     passed, failed, skipped = defaultdict(int), defaultdict(list), defaultdict(int)
     for case in ET.parse(path).iter("testcase"):
-        area = next((p.get("value") for p in case.iter("property") if p.get("name") == "area"), "")
+        properties = {each.get("name"): each.get("value") for each in case.iter("property")}
+        area = properties.get("area", "other")
         if case.find("failure") is not None or case.find("error") is not None:
             failed[area].append(f"{case.get('classname')}: {case.get('name')}")
         elif (reason := case.find("skipped")) is not None:

@@ -62,7 +62,7 @@ def _try(environment, version):
     """Make an environment and run the core suite in it."""
     print(f"{environment.name}: installing …", flush=True)
     try:
-        venv = make_venv(environment, find_python(version))
+        venv = make_venv(environment, version)
     except InstallError as error:
         return Outcome(name=environment.name, versions={"Python": version}, trouble=str(error))
     print(f"{environment.name}: running the core suite …", flush=True)
@@ -73,9 +73,10 @@ def _try(environment, version):
     apart = ("-p", "no:cacheprovider", f"--junitxml={report}")
     chosen = ("-m", "core", *_core_files())
     venv.run("-m", "pytest", *chosen, *BESIDE, *apart, env=os.environ | storage)
-    results = read_junit(report) if report.exists() else {"trouble": "pytest could not start"}
+    results = read_junit(report) if report.exists() else {}
+    trouble = "" if any(results.values()) else "no test ran"
     versions = {"Python": version, **named_versions(venv.versions())}
-    return Outcome(name=environment.name, versions=versions, **results)
+    return Outcome(name=environment.name, versions=versions, trouble=trouble, **results)
 
 
 def _core_files():

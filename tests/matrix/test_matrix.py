@@ -61,8 +61,8 @@ def report(tmp_path):
         "import pytest\n"
         "@pytest.mark.core('eager')\n@pytest.mark.parametrize('number', range(3))\n"
         "def test_holds(number): pass\n"
-        "@pytest.mark.core('Keras')\ndef test_does_not(): assert False\n"
-        "@pytest.mark.core('Keras')\ndef test_does(): pass\n"
+        "@pytest.mark.core('fit')\ndef test_does_not(): assert False\n"
+        "@pytest.mark.core('fit')\ndef test_does(): pass\n"
         "@pytest.mark.core('XLA')\n@pytest.mark.skipif(True, reason='older than XLA events')\n"
         "def test_is_not_there(): pass\n",
         encoding="utf-8",
@@ -77,8 +77,8 @@ def report(tmp_path):
 def test_results_are_counted_by_the_area_that_a_test_is_marked_with(report):
     outcome = Outcome(name="here", **read_junit(report))
 
-    assert outcome.passed == {"eager": 3, "Keras": 1}
-    assert outcome.failed == {"Keras": ["test_small: test_does_not"]}
+    assert outcome.passed == {"eager": 3, "fit": 1}
+    assert outcome.failed == {"fit": ["test_small: test_does_not"]}
     assert outcome.skipped == {"older than XLA events": 1}
     assert not outcome.good
 
@@ -86,7 +86,7 @@ def test_results_are_counted_by_the_area_that_a_test_is_marked_with(report):
 def test_the_table_has_a_row_per_environment_and_a_column_per_area():
     outcomes = [
         Outcome(name="a", versions={"Python": "3.12", "TensorFlow": "2.20.0"}, passed={"eager": 2}),
-        Outcome(name="b", failed={"Keras": ["x", "y"]}, passed={"eager": 1}),
+        Outcome(name="b", failed={"fit": ["x", "y"]}, passed={"eager": 1}),
         Outcome(name="c", trouble="pip cannot install it"),
     ]
 
@@ -95,14 +95,14 @@ def test_the_table_has_a_row_per_environment_and_a_column_per_area():
         for line in table(outcomes).splitlines()
     )
     assert heading[:3] == ["environment", "Python", "TensorFlow"]
-    assert heading[-2:] == ["Keras", "eager"]
+    assert heading[-2:] == ["eager", "fit"]
     assert rows[0][:3] == ["a", "3.12", "2.20.0"]
-    assert [row[-2:] for row in rows] == [["–", "✓"], ["2 fail", "✓"], ["–", "–"]]
+    assert [row[-2:] for row in rows] == [["✓", "–"], ["✓", "2 fail"], ["–", "–"]]
 
 
 def test_failures_and_differences_are_named_below_the_table():
     outcomes = [
-        Outcome(name="a", failed={"Keras": ["test_x"]}, skipped={"no HLO events": 2}),
+        Outcome(name="a", failed={"fit": ["test_x"]}, skipped={"no HLO events": 2}),
         Outcome(name="b", trouble="pip cannot install it", skipped={"no HLO events": 1}),
     ]
 

@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from pythons import find_python
+
 TOP = Path(__file__).parents[2]
 FOLDER = TOP / "build" / "matrix"
 NBPROF = ("--editable", f"{TOP}[core]")
@@ -16,10 +18,12 @@ class Venv:
     """An environment on disk."""
 
     name: str
+    version: str
+    """Version of its Python; venvs of several stay side by side."""
 
     @property
     def folder(self):
-        return FOLDER / self.name
+        return FOLDER / f"{self.name}-{self.version}"
 
     @property
     def python(self):
@@ -52,20 +56,20 @@ class InstallError(Exception):
     """An environment could not be made, or nbprof changed what was there."""
 
 
-def make_venv(environment, python):
+def make_venv(environment, version):
     """Return the venv of an environment, made anew if its declaration or pyproject.toml changed.
 
     Raises:
         InstallError: pip failed, or installing nbprof replaced a package of the host.
     """
-    venv = Venv(environment.name)
+    venv = Venv(environment.name, version)
     stamp = venv.folder / "made-from.txt"
-    source = f"{environment}\n{python}\n{(TOP / 'pyproject.toml').read_text(encoding='utf-8')}"
+    source = f"{environment}\n{(TOP / 'pyproject.toml').read_text(encoding='utf-8')}"
     FOLDER.mkdir(parents=True, exist_ok=True)
     venv.log.unlink(missing_ok=True)
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != source:
         shutil.rmtree(venv.folder, ignore_errors=True)
-        subprocess.run([python, "-m", "venv", venv.folder], check=True)
+        subprocess.run([find_python(version), "-m", "venv", venv.folder], check=True)
         _install(venv, environment)
         stamp.write_text(source, encoding="utf-8")
     return venv
