@@ -5,11 +5,12 @@ from dataclasses import dataclass
 COLAB = (
     *("ipython==7.34.0", "ipykernel==6.17.1", "ipywidgets==7.7.1", "traitlets==5.7.1"),
     *("pandas==2.2.2; python_version < '3.13'", "numpy==2.0.2; python_version < '3.13'"),
-    # Colab builds the same for Python 3.13; these are the oldest with wheels for it.
-    *("pandas==2.2.3; python_version >= '3.13'", "numpy==2.1.3; python_version >= '3.13'"),
+    # The oldest that PyPI has wheels of for Python 3.13.
+    *("pandas==2.2.3; python_version >= '3.13'", "numpy==2.1.0; python_version >= '3.13'"),
     "matplotlib==3.10.0",
 )
-"""What Colab holds on to besides TensorFlow; Kaggle starts from Colab's image."""
+"""What Colab has besides TensorFlow. Kaggle starts from an older image of Colab's; its own
+versions were not looked up."""
 
 
 @dataclass(frozen=True, kw_only=True)
