@@ -5,7 +5,7 @@ PYTHON ?= python3
 SHELL  := bash
 python := .venv/bin/python
 
-.PHONY: help demo lab test bench bench-ui docs lint
+.PHONY: help demo lab test matrix bench bench-ui docs lint dist
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' Makefile
@@ -17,9 +17,13 @@ lab: .venv/.lab-stamp      ## open that notebook in JupyterLab
 	@$(python) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) \
 	  --LabApp.default_url=/lab/tree/quickstart.ipynb examples/notebooks/quickstart.ipynb
 
-test: .venv/.test-stamp    ## run all tests (ARGS="-k scope" chooses some)
+test: .venv/.test-stamp    ## run all tests, and the core ones beside Colab's packages (ARGS="-k scope" chooses some)
 	@missing=$$(bash tests/support/install_chromium.sh); $(python) -m pytest $(or $(ARGS),$(beside)); status=$$?; \
 	  [ -z "$$missing" ] || echo "The browser tests were skipped: $$missing."; exit $$status
+	@$(if $(ARGS),,$(python) tests/matrix/run.py --this-python colab)
+
+matrix: | .venv/bin/pip    ## run the core tests beside every supported TensorFlow (ARGS="colab tf215" chooses some)
+	@$(python) tests/matrix/run.py $(ARGS)
 
 bench: .venv/.bench-stamp  ## measure nbprof beside its peers (ARGS="--help" shows how to choose)
 	@$(python) tests/benchmarks/run.py $(ARGS)
@@ -37,6 +41,12 @@ lint: .venv/.lint-stamp    ## check style, format and types
 	@$(python) -m ruff format --check
 	@$(python) -m mypy
 
+dist: .venv/.dist-stamp    ## build wheel and sdist into dist, and try the wheel where nothing else is
+	@rm -rf dist
+	@mkdir -p build && $(python) -m build --outdir dist > build/dist.log 2>&1 || { tail -n 20 build/dist.log; exit 1; }
+	@$(python) -m twine check --strict dist/*
+	@$(python) tests/matrix/try_wheel.py dist/*.whl
+
 # The whole suite runs in a process per core, but at most four; a selection (ARGS) runs in one.
 beside := --numprocesses logical --maxprocesses 4 --dist worksteal
 
@@ -48,6 +58,7 @@ packages.test := '.[tensorflow,test]'
 packages.bench := '.[tensorflow,bench]'
 packages.docs := '.[docs]'
 packages.lint := '.[lint]'
+packages.dist := '.[dist]'
 
 says.demo := TensorFlow and a notebook runner into .venv (one to two minutes)
 says.lab  := TensorFlow and JupyterLab into .venv (one to two minutes)
@@ -55,6 +66,7 @@ says.test := TensorFlow, JupyterLab and the test tools into .venv (one to two mi
 says.bench := TensorFlow, xprof, JupyterLab and the other peers into .venv (one to two minutes)
 says.docs := mkdocs-material into .venv (half a minute)
 says.lint := ruff and mypy into .venv (half a minute)
+says.dist := build and twine into .venv (half a minute)
 
 # On a terminal one moving line shows what pip is doing; its log is shown only when it fails.
 .venv/.%-stamp: pyproject.toml | .venv/bin/pip

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nbprof.views.view import View
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 __all__ = ["NbprofError", "__version__", "last", "load", "load_tfprof", "parse_text", "profile"]
 
 

@@ -22,6 +22,14 @@ def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/*")
 
 
+def pytest_collection_modifyitems(items):
+    """Write the area of each core test into the report that `make matrix` reads."""
+    for item in items:
+        if mark := item.get_closest_marker("core"):
+            (area,) = mark.args or ("programs",)
+            item.user_properties.append(("area", area))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ipython_of_our_own(tmp_path_factory):
     """Isolate the tests' shells from the user's settings and history, and from each other."""

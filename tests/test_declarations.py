@@ -22,6 +22,8 @@ from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.view_kinds import VIEWS
 from nbprof.views.report import report_of
 
+pytestmark = pytest.mark.core("reports")
+
 CONTRIBUTING = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 

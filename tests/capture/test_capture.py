@@ -18,6 +18,7 @@ pytestmark = pytest.mark.tensorflow
 tf = pytest.importorskip("tensorflow")
 
 
+@pytest.mark.core("eager")
 def test_seven_eager_matmuls_are_seven_runs():
     x = tf.ones([16, 16])
 
@@ -26,6 +27,7 @@ def test_seven_eager_matmuls_are_seven_runs():
     assert runs(profile) == {"MatMul": 7}
 
 
+@pytest.mark.core("functions")
 def test_every_run_of_a_warm_function_is_counted_in_each_profile():
     @tf.function
     def cheap(x):
@@ -41,6 +43,7 @@ def test_every_run_of_a_warm_function_is_counted_in_each_profile():
         assert [counted[op] for op in ("MatMul", "Maximum", "Sub", "Mul", "Sum")] == [10] * 5
 
 
+@pytest.mark.core("fit")
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 def test_a_keras_fit_runs_its_training_ops_once_per_batch(warm):
     model = mlp()
@@ -70,6 +73,7 @@ def test_node_names_of_a_keras_fit_have_no_call_prefixes():
     assert not any("PartitionedCall" in name for name in names)
 
 
+@pytest.mark.core("fit")
 def test_predict_runs_each_batch_once():
     model = mlp()
     x, _ = batches(5)
@@ -80,6 +84,7 @@ def test_predict_runs_each_batch_once():
     assert {count for name, count in counted.items() if "dense" in name} == {5}
 
 
+@pytest.mark.core("sessions")
 def test_session_runs_are_counted_and_are_steps():
     def body():
         with tf.Graph().as_default():
@@ -122,6 +127,7 @@ def test_a_cell_may_mix_eager_ops_functions_keras_and_sessions():
     ]
 
 
+@pytest.mark.core("functions")
 def test_loops_and_branches_are_counted_as_often_as_they_ran():
     @tf.function
     def looped(x):
@@ -235,6 +241,7 @@ def memory_of(profile, op_type):
     return frame.loc[op_type, ["bytes", "peak_bytes", "residual_bytes"]].tolist()
 
 
+@pytest.mark.core("eager")
 def test_an_eager_matmul_requests_the_bytes_of_its_product():
     x = tf.ones([512, 512])
 
@@ -501,6 +508,7 @@ def test_time_after_the_limit_is_in_the_summary():
     assert spent.sum() == pytest.approx(run.profile.recording.wall_ns / 1000, abs=1000)
 
 
+@pytest.mark.core("fit")
 def test_the_summary_of_a_keras_fit_adds_up_to_the_wall_time():
     model = mlp()
     profile = profiled(lambda: model.fit(*batches(20), batch_size=32, verbose=0))

@@ -232,6 +232,7 @@ def test_the_second_trace_of_a_first_fit_is_listed_without_a_note():
     assert not any("retraced" in note for note in profile.notes)
 
 
+@pytest.mark.core("eager")
 def test_an_eager_product_has_its_count_shapes_memory_flops_and_line():
     x = tf.ones([512, 512])
 

@@ -8,6 +8,8 @@ from nbprof.display import html
 from nbprof.display.html import MAX_ROWS
 from nbprof.display.text import MAX_ROWS as TEXT_ROWS
 
+pytestmark = pytest.mark.core("reports")
+
 SMALL = profile(
     node("dense/MatMul", "MatMul", micros=1234.5, runs=3, size=1_048_576),
     node("dense/BiasAdd", "BiasAdd", micros=10.25, runs=3),

@@ -16,6 +16,8 @@ from support.xspace_bytes import event, line, payload, plane, space
 import nbprof
 from nbprof.errors import NbprofError
 
+pytestmark = pytest.mark.core("files")
+
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 GRAPH_DEF = payload(1, payload(1, "x") + payload(2, "Placeholder") + payload(5, b""))
 SAVED_MODEL = b"\x08\x01\x12\x04\x0a\x02\x08\x01"

@@ -14,6 +14,8 @@ from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.magics.magic_table import MAGICS
 from nbprof.magics.tfprof_line import parse_line
 
+pytestmark = pytest.mark.core("magics")
+
 ALL = (TFPROF, MEMIT, MPRUN, MEMOBJ)
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.front_ends import Kernel, Shell
 from support.left_behind import LEFT_BEHIND, NOTHING, watched_place
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
+pytestmark = [pytest.mark.core("magics"), pytest.mark.tensorflow, pytest.mark.notebook]
 
 MODEL = """
 import os, signal, subprocess, numpy as np, nbprof, tensorflow as tf

@@ -16,6 +16,8 @@ from nbprof.magics.tfprof_line import parse_line
 from nbprof.options import ViewOptions
 from nbprof.views import VIEWS
 
+pytestmark = pytest.mark.core("magics")
+
 
 @pytest.fixture
 def shell():

@@ -17,7 +17,7 @@ from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.memory.meter import Measurement
 from nbprof.memory.sampler import held_by_children
 
-pytestmark = pytest.mark.notebook
+pytestmark = [pytest.mark.core("memory magics"), pytest.mark.notebook]
 
 LINE = re.compile(r"^peak memory: \d+\.\d\d MiB, increment: -?\d+\.\d\d MiB$", re.M)
 

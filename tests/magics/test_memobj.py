@@ -4,7 +4,7 @@ import pytest
 from support.front_ends import shell_with_nbprof
 from support.memory_spikes import MIB
 
-pytestmark = pytest.mark.notebook
+pytestmark = [pytest.mark.core("memory magics"), pytest.mark.notebook]
 
 
 @pytest.fixture

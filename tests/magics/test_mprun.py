@@ -12,7 +12,7 @@ from nbprof.errors import NbprofError
 from nbprof.magics.flag_parser import parse
 from nbprof.memory.line_meter import LOST
 
-pytestmark = pytest.mark.notebook
+pytestmark = [pytest.mark.core("memory magics"), pytest.mark.notebook]
 
 FUNCTION = """def work(n):
     x = np.ones(13_107_200); del x

@@ -10,7 +10,7 @@ import pytest
 from support.front_ends import Shell
 from support.paths import TOP
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.notebook]
+pytestmark = [pytest.mark.core("notebook"), pytest.mark.tensorflow, pytest.mark.notebook]
 
 NOTEBOOK = TOP / "examples" / "notebooks" / "quickstart.ipynb"
 

@@ -13,7 +13,7 @@ def fill(message, mix, depth=6):
             continue
         if field.message_type and field.message_type.GetOptions().map_entry:
             _fill_map(message, field, mix, depth)
-        elif field.is_repeated:
+        elif is_list(field):
             _fill_list(message, field, mix, depth)
         elif field.message_type:
             getattr(message, field.name).SetInParent()
@@ -21,6 +21,11 @@ def fill(message, mix, depth=6):
         else:
             setattr(message, field.name, scalar(field, mix))
     return message
+
+
+def is_list(field):
+    """Tell whether a field is repeated: `is_repeated` came as `label` went, so use neither."""
+    return field.default_value == []
 
 
 def _fill_map(message, field, mix, depth):

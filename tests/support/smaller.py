@@ -1,5 +1,7 @@
 """Shrink a failing list or protobuf message while it still fails."""
 
+from support.random_messages import is_list
+
 
 def fewer(items, fails):
     """Return a shorter list that still fails, leaving out halves, quarters, … single items."""
@@ -46,7 +48,7 @@ def _reduce(message, fails, keep):
         value = getattr(message, field.name)
         if field.message_type and field.message_type.GetOptions().map_entry:
             _reduce_map(value, fails)
-        elif field.is_repeated:
+        elif is_list(field):
             _reduce_list(message, field.name, fails, keep)
         elif field.message_type:
             _reduce(value, fails, keep)

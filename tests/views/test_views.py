@@ -12,6 +12,8 @@ from nbprof.errors import NbprofError
 from nbprof.flag_values import metric_names
 from nbprof.views import VIEWS
 
+pytestmark = pytest.mark.core("reports")
+
 SMALL = profile(
     node("dense/MatMul", "MatMul", micros=60, runs=3),
     node("dense/BiasAdd", "BiasAdd", micros=10, runs=3),

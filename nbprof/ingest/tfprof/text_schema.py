@@ -2,7 +2,8 @@
 
 The tables are written for people and parsed by `messages()`: each message is followed by its
 fields, each with name, number and type; `{key value}` is a map. Whether a field is repeated does
-not matter here. A test compares the tables with TensorFlow's own.
+not matter here. Fields that newer releases of TensorFlow dropped stay: files of older ones have
+them. A test compares the tables with TensorFlow's own.
 """
 
 from functools import cache
@@ -93,8 +94,8 @@ SessionMetadata: name 1 string, version 2 int64
 OpLogProto: log_entries 1 OpLogEntry, id_to_string 2 {int64 string}
 OpLogEntry: name 1 string, float_ops 2 int64, types 3 string, code_def 4 CodeDef
 CodeDef: traces 1 CodeDef.Trace
-CodeDef.Trace: lineno 2 int32, func_start_line 5 int32, file_id 6 int64, function_id 7 int64,
-    line_id 8 int64
+CodeDef.Trace: file 1 string, lineno 2 int32, function 3 string, line 4 string, func_start_line 5
+    int32, file_id 6 int64, function_id 7 int64, line_id 8 int64
 """
 
 ENUMS = """

@@ -12,6 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from support.by_hand import node, profile
 
+pytestmark = pytest.mark.core("explorer")
+
 SMALL = profile(
     node("dense/MatMul", "MatMul", micros=3),
     node("dense/BiasAdd", "BiasAdd", micros=2),

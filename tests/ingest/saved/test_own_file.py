@@ -113,12 +113,14 @@ def refusal(path):
     return message
 
 
+@pytest.mark.core("files")
 def test_a_loaded_profile_has_the_same_tables_types_recording_and_notes(tmp_path):
     profile = odd_profile()
 
     assert_same(profile, save_and_load(profile, tmp_path / "x.nbprof"))
 
 
+@pytest.mark.core("files")
 @pytest.mark.parametrize("view", ["op", "scope", "code", "layer"])
 def test_a_loaded_profile_has_the_views_of_the_saved_one(tmp_path, view):
     profile = odd_profile()
@@ -146,6 +148,7 @@ def test_every_dataframe_of_a_profile_is_listed_as_a_table():
     assert frames == set(TABLES)
 
 
+@pytest.mark.core("files")
 def test_columns_of_any_type_are_preserved(tmp_path):
     objects = [None, float("nan"), ("a", ("b", None), 1.5), ["list", ()], True, 1, 1.0, "1", -0.0]
     table = pd.DataFrame(
@@ -186,6 +189,7 @@ def test_a_table_is_made_on_first_use_and_kept(file, monkeypatch):
     assert len(made) == 2
 
 
+@pytest.mark.core("files")
 def test_a_loaded_profile_can_be_pickled_and_its_tables_changed(file):
     profile = pickle.loads(pickle.dumps(nbprof.load(file)))
 
@@ -326,6 +330,7 @@ def test_a_file_of_a_newer_version_is_refused_with_advice_to_update(file, tmp_pa
         assert "update nbprof" in error
 
 
+@pytest.mark.core("files")
 def test_a_file_of_version_1_can_be_read(golden):
     profile = nbprof.load(VERSION_1)
 
@@ -363,6 +368,7 @@ def test_live_bytes_of_files_from_tfprofs_inputs_stay_unknown(tmp_path):
     assert save_and_load(older, tmp_path / "x.nbprof").events["live_bytes"].isna().all()
 
 
+@pytest.mark.core("files")
 def test_a_file_of_version_1_survives_being_saved_again(tmp_path):
     profile = nbprof.load(VERSION_1)
 

@@ -289,12 +289,20 @@ def random_profile(mix):
     for node in message.nodes.values():
         node.ClearField("input_shapes")
         node.ClearField("outputs")
+        for trace in node.trace.traces:
+            _clear_texts(trace)
         for each in node.execs.values():
             for table in (each.accelerator_execs, each.cpu_execs):
                 for times in table.values():
                     for pair in times.times:
                         pair.int64_values[:] = [mix.getrandbits(50), mix.choice((0, 1, -1, 900))]
     return message
+
+
+def _clear_texts(trace):
+    """Clear the texts that older releases know but tfprof no longer writes: ids replaced them."""
+    for name in {"file", "function", "line"}.intersection(trace.DESCRIPTOR.fields_by_name):
+        trace.ClearField(name)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -356,13 +364,15 @@ def test_tfprof_loads_what_nbprof_writes():
 # Text
 
 
-def test_the_schema_equals_tensorflows():
+def test_the_schema_has_every_field_of_tensorflows():
     roots = graph_pb2.GraphDef, config_pb2.RunMetadata, tfprof_log_pb2.OpLogProto
     expected = {}
     for root in roots:
         describe(root.DESCRIPTOR, expected)
 
-    assert messages() == expected
+    assert set(messages()) == set(expected)
+    for name, fields in expected.items():
+        assert fields.items() <= messages()[name].items(), name
 
 
 def describe(descriptor, table):
@@ -380,9 +390,8 @@ def kind(field):
     if field.message_type:
         return kind_of_message(field.message_type)
     if field.enum_type:
-        assert enums()[field.enum_type.name] == {
-            value.name.encode(): value.number for value in field.enum_type.values
-        }
+        values = {value.name.encode(): value.number for value in field.enum_type.values}
+        assert values.items() <= enums()[field.enum_type.name].items()
         return field.enum_type.name
     return SCALARS[field.type]
 
