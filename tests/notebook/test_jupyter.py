@@ -229,15 +229,12 @@ def test_the_widget_reports_the_selection_to_python(app, keep):
     live.button("Timeline").click()
     live.choose_time(0.1, 0.9)
 
-    app.run(ASKED)
-    outputs = app.cell(ASKED).locator(".jp-OutputArea-output")
-    outputs.filter(has_text=re.compile(r"%tfprof op .*\(\d")).wait_for()
-    assert "MatMul" in outputs.last.inner_text()
+    app.run_until(ASKED, re.compile(r"%tfprof op .*\(\d"))
+    app.run_until(ASKED, re.compile(r"0\s+MatMul\s+7"))
     keep("explorer-python.png", WIDGET, ASKED)
     live.button("Whole time").click()
     live.row("MatMul").locator(".nbx-name").click()
-    app.run(ASKED)
-    outputs.filter(has_text="None").wait_for()
+    app.run_until(ASKED, "None")
 
 
 def test_the_kernel_adds_up_a_stretch_of_time_if_the_browser_lacks_runs(app):
@@ -270,8 +267,7 @@ def test_keys_move_on_the_memory_curve_and_python_knows_the_range(app):
     app.page.keyboard.press("+")
     assert curve.evaluate("element => element.closest('.nbx').offsetHeight") == height
     app.write(CODE, "print('zoomed', curve.time_range is not None)")
-    app.run(CODE)
-    app.cell(CODE).get_by_text("zoomed True").wait_for()
+    app.run_until(CODE, "zoomed True")
     app.write(CODE, "%tfprof code")
     app.run(CODE)
     app.write(ASKED, ASK)

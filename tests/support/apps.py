@@ -64,6 +64,16 @@ class App:
         self.go_to(place)
         self.command("notebook:run-cell")
 
+    def run_until(self, place, text):
+        """Run a cell until its output has a text: what a widget sends may reach Python later."""
+        outputs = self.cell(place).locator(".jp-OutputArea-output", has_text=text)
+
+        def has_text():
+            self.run(place)
+            return outputs.count()
+
+        until(self.page, has_text)
+
     def write(self, place, source):
         """Replace the source of a cell."""
         self.page.evaluate(
