@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import distinct
-from nbprof.columns import COLUMNS, Metric, is_count, summed_columns
+from nbprof.columns import COLUMNS, Metric, is_count, op_times, summed_columns
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
@@ -90,6 +90,9 @@ def measure(
     if (member >= count).any():  # events of nodes that are not members
         events, member = events[member < count], member[member < count]
     metrics = _add_up_events(events, member, count, wanted)
+    if "fused" in profile.nodes:
+        fused = profile.nodes["fused"].to_numpy(bool)[members.node]
+        metrics |= {name: np.where(fused, np.nan, metrics[name]) for name in op_times()}
     if step == -1 and len(profile.steps) > 1:
         divisor = _steps_of_each(events["step"].to_numpy(np.int64), member, count)
         metrics = {name: values / divisor for name, values in metrics.items()}
@@ -213,9 +216,10 @@ def add_up(metrics: Metrics, group: Groups, count: int) -> Metrics:
 
 
 def known(metrics: Metrics, name: str) -> npt.NDArray[np.bool_]:
-    """Mask of known values; variables never ran, so they have no memory."""
+    """Mask of known values; variables and scopes never ran, so they have no memory and no time."""
     has_value: npt.NDArray[np.bool_] = ~np.isnan(metrics[name])
-    return has_value & (metrics["run_count"] > 0) if name in summed_columns() else has_value
+    needs_runs = name in summed_columns() or name in op_times()
+    return has_value & (metrics["run_count"] > 0) if needs_runs else has_value
 
 
 def whole(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:

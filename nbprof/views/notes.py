@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from nbprof.columns import op_times
 from nbprof.options import ViewOptions
 from nbprof.view_kinds import VIEWS
 
@@ -33,6 +34,8 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
         notes += ("tensors have no values: pass a checkpoint to load_tfprof to see them",)
     if profile.recording.tfprof:
         return notes
+    if any(metric.name in op_times() for column in columns for metric in column.measures):
+        notes += _fused(profile)
     if "float_ops" in selected:
         notes += _uncounted(_by_type(profile, "float_ops"))
     # By name, so that float_ops come first, right after the note on ops that have none.
@@ -40,6 +43,18 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
         if column.from_shapes:
             notes += _unknown(_by_type(profile, column.name), column.name)
     return notes
+
+
+def _fused(profile: "Profile") -> tuple[str, ...]:
+    """Say where the time of fused ops is."""
+    nodes = profile.nodes
+    if "fused" not in nodes or not nodes["fused"].any():
+        return ()
+    types = nodes["op_type"][nodes["fused"]].value_counts(sort=False).to_frame()
+    return (
+        f"the time of {_listed(types)} that TensorFlow fused into other ops is part of theirs; "
+        "select op_types to see what was fused",
+    )
 
 
 def _uncounted(by_type: "pd.DataFrame") -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.arrays import distinct_pairs
+from nbprof.arrays import NONE, distinct_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +32,9 @@ def find_devices(space: "XSpace", runs: "Runs", program: "Program") -> list[str]
         ran_on.setdefault(node, set()).add(space.plane_names[space.line_plane[line]])
     for node, planes in ran_on.items():
         devices[node] = join_devices(planes)
+    for node, place in enumerate(program.nodes):
+        if place.inside != NONE:
+            devices[node] = devices[place.inside]
     return devices
 
 

@@ -104,11 +104,11 @@ class _PlaceFinder:
         if where.owner.startswith(INPUT_PIPELINE) or _is_input_op(op_type):
             return ((), PIPELINE), False
         scopes, parts = self._owner(where.owner)
-        name, backward = forward_name(where.main)
+        name, backward = forward_name(where.origin)
         chain = _longest(scopes, name)
         if chain:
             return (chain, ""), backward
-        stack = self._stacks.of(where.function, where.main)
+        stack = self._stacks.of(where.function, where.origin)
         if not backward:
             return ((), stack.part or OUTSIDE), stack.in_tape
         while name and name not in parts:
