@@ -69,9 +69,11 @@ class Profile:
     """The tables of one profiled cell; `profile.view("op")` is the way to look at them."""
 
     nodes: "pd.DataFrame" = table()
-    """A row per node: `name`, `op_type`, `device`, `data_format` (empty: none), and for variables,
-    which come last and never run, `shape`, `params`, `trainable`, `types` (tfprof's further types)
-    and `layer` (a row of `layers`)."""
+    """A row per node: `name`, `op_type`, `kernel` (what TensorFlow ran instead, or what the node
+    was fused into; empty: nothing), `fused` (whether it ran as part of another node, so that its
+    time is not known), `device`, `data_format` (empty: none), and for variables, which come last
+    and never run, `shape`, `params`, `trainable`, `types` (tfprof's further types) and `layer` (a
+    row of `layers`)."""
     events: "pd.DataFrame" = table()
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for

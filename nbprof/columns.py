@@ -246,8 +246,9 @@ COLUMNS: dict[str, Column] = {
         Column(
             name="op_types",
             title="op types",
-            help="the op's type, its device, and _trainable_variables for what a model learns",
-            words_of=("op_type", "types", "device"),
+            help="the op's type, its device, _trainable_variables for what a model learns, the "
+            "kernel that ran in its place, and what it was fused with",
+            words_of=("op_type", "kernel", "types", "device"),
         ),
         Column(
             name="occurrence",
@@ -289,6 +290,13 @@ def summed_columns() -> tuple[str, ...]:
 def allocator_columns() -> tuple[str, ...]:
     """Return the columns that are computed from allocations."""
     return tuple(column.name for column in COLUMNS.values() if column.from_allocator)
+
+
+def op_times() -> frozenset[str]:
+    """Return the metrics of op time, which a node that was fused into another does not have."""
+    measured = [metric for column in COLUMNS.values() for metric in column.measures]
+    own = {metric.name for metric in measured if metric.column == "self_ns"}
+    return frozenset(own.union(metric.name for metric in measured if own & set(metric.adds)))
 
 
 def is_count(metric: str) -> bool:

@@ -1,41 +1,66 @@
-"""Map the op types that TensorFlow substitutes at run time back to those the program wrote.
+"""Which op of the program does the work of a kernel that TensorFlow put in its place.
 
 On many processors TensorFlow replaces its own kernels with oneDNN's, named like `_MklNativeConv2D`,
-and it fuses an op with those that follow it, as in `_FusedConv2D`.
+and it fuses an op with its neighbours, as in `_FusedConv2D`. `KERNELS` declares them all.
 """
 
-FUSED = "_Fused"
-"""Prefix of an op that was fused with its successors."""
-PADDED = "_PadWith"
-"""Prefix of an op that was fused with the padding before it."""
-_ONEDNN = ("_MklNative", "_Mkl")
-_BIAS = "WithBias"
-_BATCH_NORM = "FusedBatchNorm"
-"""Prefix of ordinary ops, which are not fused unless they end in `Ex`."""
+import re
+from dataclasses import dataclass, replace
+from functools import cache
 
 
-def replaced_type(op_type: str) -> str:
-    """Return the type that a oneDNN kernel replaced; other types stay as they are."""
-    prefix = next(filter(op_type.startswith, _ONEDNN), None)
-    if prefix is None:
-        return op_type
-    plain = op_type.removeprefix(prefix)
-    if plain.endswith(_BIAS):
-        return FUSED + plain.removesuffix(_BIAS)
-    if plain.startswith(PADDED[1:]):
-        return f"_{plain}"
-    is_one_op = plain.startswith(_BATCH_NORM) and not plain.endswith("Ex")
-    return f"_{plain}" if plain.startswith("Fused") and not is_one_op else plain
+@dataclass(frozen=True)
+class Kernel:
+    """What a kernel's type tells about the ops it replaces."""
+
+    main: str
+    """The type of the op that does the work."""
+    after: bool = False
+    """Whether ops after the main one are fused into it; the kernel has the name of the last."""
+    before: tuple[str, ...] = ()
+    """Types of ops before the main one that are fused into it."""
+    beside: tuple[str, ...] = ()
+    """Types of ops with the same input as the main one that are fused into it."""
+    counted: bool = True
+    """Whether the float operations of the main op are those of the kernel."""
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether it replaces more than one op."""
+        return self.after or bool(self.before or self.beside)
+
+
+_ONEDNN = "_Mkl(?:Native)?"
+_ANY = f"(?:{_ONEDNN}|_)"
+_PADS = ("Pad", "PadV2")
+KERNELS = (
+    (f"{_ANY}FusedBatchNormEx", Kernel("FusedBatchNormV3", after=True)),
+    ("_FusedBatchNormGradEx", Kernel("FusedBatchNormGradV3")),
+    (f"{_ONEDNN}(FusedBatchNorm.*|Quantized.*)", Kernel(r"\1")),
+    (f"{_ONEDNN}Swish", Kernel("Mul", before=("Sigmoid",))),
+    (f"{_ONEDNN}FusedMish", Kernel("Mul", before=("Tanh", "Softplus"))),
+    (f"{_ONEDNN}(LayerNorm|FusedInstanceNorm)", Kernel(r"\1", counted=False)),
+    (f"{_ANY}PadWithFused(.+)", Kernel(r"\1", after=True, before=_PADS)),
+    (f"{_ANY}PadWith(.+)", Kernel(r"\1", before=_PADS)),
+    (f"{_ONEDNN}(.+BackpropFilter)WithBias", Kernel(r"\1", beside=("BiasAddGrad",))),
+    (f"{_ONEDNN}(.+)WithBias", Kernel(r"\1", after=True)),
+    (f"{_ANY}Fused(.+)", Kernel(r"\1", after=True)),
+    (f"{_ONEDNN}(.+)", Kernel(r"\1")),
+)
+"""Patterns of the types of kernels, the first that matches decides; `\\1` is a pattern's group."""
+_KERNELS = [(re.compile(pattern), kernel) for pattern, kernel in KERNELS]
+
+
+@cache
+def kernel_of(op_type: str) -> Kernel:
+    """Return what an executed type stands for; an ordinary type stands for itself."""
+    if op_type.startswith("_"):
+        for pattern, kernel in _KERNELS:
+            if found := pattern.fullmatch(op_type):
+                return replace(kernel, main=found.expand(kernel.main))
+    return Kernel(op_type)
 
 
 def main_type(op_type: str) -> str:
-    """Return the type that does the main work of a fused op; otherwise like `replaced_type`."""
-    replaced = replaced_type(op_type)
-    if replaced.startswith(PADDED):
-        return replaced.removeprefix(PADDED).removeprefix(FUSED[1:])
-    return replaced.removeprefix(FUSED)
-
-
-def is_fused(op_type: str) -> bool:
-    """Return whether the type stands for several fused ops."""
-    return replaced_type(op_type) != main_type(op_type)
+    """Return the type of the op that does the work of a kernel."""
+    return kernel_of(op_type).main

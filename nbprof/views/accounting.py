@@ -48,7 +48,8 @@ def weights(profile: "Profile", patterns: tuple[str, ...]) -> Ints:
     count = len(profile.nodes)
     if patterns == EVERYTHING:
         return np.ones(count, dtype=np.int64)
-    columns = [pd.factorize(profile.nodes[name]) for name in ("op_type", "device")]
+    names = [name for name in ("op_type", "kernel", "device") if name in profile.nodes]
+    columns = [pd.factorize(profile.nodes[name]) for name in names]
     types_of_node = {node: types for node, types in enumerate(profile.types) if types}
     weight = np.zeros(count, dtype=np.int64)
     for pattern in patterns:

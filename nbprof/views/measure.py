@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import distinct
-from nbprof.columns import COLUMNS, Metric, is_count, summed_columns
+from nbprof.columns import COLUMNS, Metric, is_count, op_times, summed_columns
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
@@ -90,6 +90,9 @@ def measure(
     if (member >= count).any():  # events of nodes that are not members
         events, member = events[member < count], member[member < count]
     metrics = _add_up_events(events, member, count, wanted)
+    if "fused" in profile.nodes:
+        fused = profile.nodes["fused"].to_numpy(bool)[members.node]
+        metrics |= {name: np.where(fused, np.nan, metrics[name]) for name in op_times()}
     if step == -1 and len(profile.steps) > 1:
         divisor = _steps_of_each(events["step"].to_numpy(np.int64), member, count)
         moments = {metric.name for metric in wanted if metric.at_one_moment}
@@ -229,9 +232,9 @@ def add_up(metrics: Metrics, group: Groups, count: int) -> Metrics:
 
 
 def known(metrics: Metrics, name: str) -> npt.NDArray[np.bool_]:
-    """Mask of known values; a 0 of what never ran, such as a variable, says nothing."""
+    """Mask of known values; a 0 of what never ran, such as a variable or a scope, says nothing."""
     has_value: npt.NDArray[np.bool_] = ~np.isnan(metrics[name])
-    if name not in summed_columns():
+    if name not in summed_columns() and name not in op_times():
         return has_value
     return has_value & ((metrics["run_count"] > 0) | (metrics[name] > 0))
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from nbprof.columns import op_times
 from nbprof.note import columns_of
 from nbprof.options import ViewOptions
 from nbprof.view_kinds import VIEWS
@@ -37,6 +38,8 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
     if profile.recording.tfprof:
         missing = [column.not_in_tfprof for column in columns if column.not_in_tfprof]
         return notes + tuple(map(NOT_IN_TFPROF.format, missing))
+    if any(metric.name in op_times() for column in columns for metric in column.measures):
+        notes += _fused(profile)
     if "float_ops" in selected:
         notes += _uncounted(_by_type(profile, "float_ops"))
     # By name, so that float_ops come first, right after the note on ops that have none.
@@ -50,6 +53,18 @@ def _matters(note: str, profile: "Profile", selected: set[str]) -> bool:
     """Return whether a note is about all columns or a selected one that has numbers."""
     about = columns_of(note)
     return not about or (len(profile.costs) > 0 and not selected.isdisjoint(about))
+
+
+def _fused(profile: "Profile") -> tuple[str, ...]:
+    """Say where the time of fused ops is."""
+    nodes = profile.nodes
+    if "fused" not in nodes or not nodes["fused"].any():
+        return ()
+    types = nodes["op_type"][nodes["fused"]].value_counts(sort=False).to_frame()
+    return (
+        f"the time of {_listed(types)} that TensorFlow fused into other ops is part of theirs; "
+        "select op_types to see what was fused",
+    )
 
 
 def _uncounted(by_type: "pd.DataFrame") -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nbprof.columns import COLUMNS
 from nbprof.views.measure import chosen_events, measure
 
@@ -73,7 +75,11 @@ class Labels:
         An empty word of the first column counts, as in tfprof: a node that never ran has an empty
         device.
         """
-        columns = [self._words_of_nodes(name, keep_empty=name == names[0]) for name in names]
+        columns = [
+            self._words_of_nodes(name, keep_empty=name == names[0])
+            for name in names
+            if name == "types" or name in self._profile.nodes
+        ]
         words: dict[int, set[str]] = defaultdict(set)
         for row, node in self._pairs():
             found = words[row]
@@ -134,11 +140,12 @@ class Labels:
         """Take the shapes that each run had."""
         events = chosen_events(self._profile, self._step)
         row = self._group[self._members.of_event[events.index.to_numpy()]]
-        groups = events.groupby([row, events["input_shapes"].to_numpy()]).agg(
-            run_count=("is_run", "sum"),
-            defined_count=("node", "nunique"),
-            self_ns=("self_ns", "sum"),
-        )
+        own = events["self_ns"].to_numpy(np.float64)
+        if "fused" in self._profile.nodes:
+            own = np.where(self._profile.nodes["fused"].to_numpy(bool)[events["node"]], np.nan, own)
+        by_shapes = events.assign(own=own).groupby([row, events["input_shapes"].to_numpy()])
+        groups = by_shapes.agg(run_count=("is_run", "sum"), defined_count=("node", "nunique"))
+        groups["self_ns"] = by_shapes["own"].sum(min_count=1)  # NaN if no run has a time
         found: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for (number, shapes), runs, defined, ns in groups.itertuples(name=None):
             found[number].append(

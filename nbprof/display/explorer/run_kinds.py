@@ -60,6 +60,8 @@ class RunKinds:
         first = _events_with(self.profile, self.metrics).iloc[self.example]
         nodes, node = np.unique(first["node"].to_numpy(), return_inverse=True)
         texts = self.profile.nodes.iloc[nodes]
+        kernels = texts["kernel"].tolist() if "kernel" in texts else [""] * len(texts)
+        fused = texts["fused"].to_numpy(int) if "fused" in texts else np.zeros(len(texts), int)
         names, types, devices = (
             store.codes(texts[name].tolist()) for name in ("name", "op_type", "device")
         )
@@ -69,6 +71,8 @@ class RunKinds:
         return {
             "names": store.numbers(names[node]),
             "types": store.numbers(types[node]),
+            "kernels": store.numbers(store.codes(kernels)[node]),
+            "fused": store.numbers(fused[node]),
             "devices": store.numbers(devices[node]),
             "events": store.numbers(np.bincount(kind)),
             "micros": store.times(ns.astype(np.int64)),

@@ -43,8 +43,8 @@ TEXT, TEXTS = "texts", "tuples of texts"
 
 _HELD = {
     "nodes": {
-        TEXT: "name op_type device data_format shape", NUMBERS: "params float_ops",
-        TRUTH: "trainable has_stack", TEXTS: "types",
+        TEXT: "name op_type kernel device data_format shape", NUMBERS: "params float_ops",
+        TRUTH: "trainable has_stack fused", TEXTS: "types",
     },
     "events": {
         WHOLE: "start_ns duration_ns self_ns stack", TRUTH: "accelerator backward",
@@ -90,7 +90,7 @@ def kinds_of(table: str) -> dict[str, str]:
 
 _OPTIONAL = {
     "events": set(summed_columns()),
-    "nodes": {"data_format", "float_ops", "has_stack", "trainable", "types"},
+    "nodes": {"data_format", "float_ops", "fused", "has_stack", "kernel", "trainable", "types"},
     "allocations": {"host"},
     "frames": {"function_line"},
     "threads": {"is_cell", "host"},

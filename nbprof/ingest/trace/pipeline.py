@@ -11,7 +11,7 @@ import numpy as np
 
 from nbprof._profile import Profile
 from nbprof.arrays import Floats
-from nbprof.capture.capture import Capture
+from nbprof.capture.capture import Capture, Stack
 from nbprof.ingest.trace import walltime
 from nbprof.ingest.trace.attribution.devices import find_devices
 from nbprof.ingest.trace.attribution.layers import place_runs
@@ -19,6 +19,7 @@ from nbprof.ingest.trace.attribution.python_lines import find_sources
 from nbprof.ingest.trace.attribution.watched_calls import match_calls
 from nbprof.ingest.trace.clock import cell_start_ns
 from nbprof.ingest.trace.program.function_defs import Functions
+from nbprof.ingest.trace.program.fused_nodes import add_fused
 from nbprof.ingest.trace.program.hlo_modules import name_hlo_ops, read_modules
 from nbprof.ingest.trace.program.node_names import resolve_nodes
 from nbprof.ingest.trace.program.python_stacks import GraphStacks
@@ -66,7 +67,7 @@ def make_profile(trace: RecordedTrace) -> Profile:
     host, notes = add_executions(trace.host)
     trace = replace(trace, host=host, notes=trace.notes + notes)
     work = find_work(trace)
-    program = find_program(trace, work.runs)
+    work, program = _with_fused(work, find_program(trace, work.runs))
     attribution = attribute(trace, work.runs, program)
     return tabulate(trace, work, program, attribution)
 
@@ -119,6 +120,16 @@ def find_program(trace: RecordedTrace, runs: Runs) -> Program:
         graph_stacks=GraphStacks(capture.function_stacks),
         module_stacks=module_stacks,
     )
+
+
+def _with_fused(work: Work, program: Program) -> tuple[Work, Program]:
+    """Add the nodes that were fused into others, with their runs."""
+    if len(work.stated_float_ops):  # these belong to the last runs, on TPUs
+        return work, program
+    runs, nodes = add_fused(work.runs, program.nodes, program.functions)
+    no_stacks: list[Stack] = [()] * (len(nodes) - len(program.nodes))
+    stacks = program.module_stacks + no_stacks
+    return replace(work, runs=runs), replace(program, nodes=nodes, module_stacks=stacks)
 
 
 def attribute(trace: RecordedTrace, runs: Runs, program: Program) -> Attribution:

@@ -150,7 +150,7 @@ def node_table(runs: "Runs", program: "Program", attribution: "Attribution") -> 
     """List the nodes by the names that their functions give them, then the variables."""
     names = distinguish([(place.owner, place.node) for place in program.nodes])
     formats = [
-        data_format(program.functions.node(place.function, place.main).attributes)
+        data_format(program.functions.node(place.function, place.origin).attributes)
         for place in program.nodes
     ]
     rows = attribution.placed.of_variable
@@ -161,7 +161,13 @@ def node_table(runs: "Runs", program: "Program", attribution: "Attribution") -> 
         {
             "name": _objects([*names, *(variable.name for variable in variables)]),
             "op_type": _objects(
-                [node.op_type for node in runs.nodes] + [variable.op_type for variable in variables]
+                [place.op_type for place in program.nodes]
+                + [variable.op_type for variable in variables]
+            ),
+            "kernel": _objects(_kernels(runs, program) + no_text),
+            "fused": np.array(
+                [place.inside != NONE for place in program.nodes] + [False] * len(variables),
+                dtype=bool,
             ),
             "device": _objects(attribution.devices + no_text),
             "data_format": _objects(formats + no_text),
@@ -177,6 +183,20 @@ def node_table(runs: "Runs", program: "Program", attribution: "Attribution") -> 
         },
         copy=False,
     )
+
+
+def _kernels(runs: "Runs", program: "Program") -> list[str]:
+    """Say of each node what ran in its place, or what it was fused into; empty for most."""
+    texts = []
+    for place, executed in zip(program.nodes, runs.nodes, strict=True):
+        text = "" if executed.op_type == place.op_type else executed.op_type
+        if place.inside != NONE:
+            text = f"fused into {program.nodes[place.inside].op_type}"
+        elif place.fused:
+            types = (program.functions.node(place.function, name).op for name in place.fused)
+            text = f"{executed.op_type} with {', '.join(types)}"
+        texts.append(text)
+    return texts
 
 
 def _objects(values: list[Any]) -> "pd.Series[Any]":

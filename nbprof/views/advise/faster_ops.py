@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.op_types import replaced_type
+from nbprof.op_types import main_type
 from nbprof.units import format_micros
 from nbprof.views.advise.check_result import Advice, first_rows
 from nbprof.views.measure import measure, nodes_as_members
@@ -27,7 +27,7 @@ def batch_norm(profile: "Profile") -> list[Advice]:
     """Find a batch norm made of single ops; unlike tfprof, accept the fused V2 and V3."""
     nodes = profile.nodes
     named = [name for name in nodes["name"] if BATCH_NORM in name]
-    types = map(replaced_type, nodes["op_type"])
+    types = map(main_type, nodes["op_type"])
     if not named or any(op_type.startswith(FUSED_BATCH_NORM) for op_type in types):
         return []
     message = (
@@ -78,10 +78,12 @@ def _not_fused(profile: "Profile") -> npt.NDArray[np.intp]:
     A value that is used more than once, for instance by its gradient, cannot be fused away.
     """
     inputs = profile.inputs
-    op_type = [replaced_type(op_type) for op_type in profile.nodes["op_type"]]
+    op_type = [main_type(op_type) for op_type in profile.nodes["op_type"]]
     ran = np.zeros(len(op_type) + 1, dtype=bool)
     ran[profile.events["node"].to_numpy()[profile.events["is_run"].to_numpy(bool)]] = True
     ran[-1] = False
+    if "fused" in profile.nodes:
+        ran[:-1] &= ~profile.nodes["fused"].to_numpy(bool)
     uses = inputs["source"].value_counts()
     found: set[int] = set()
     fed = inputs[(inputs["source"] >= 0) & (inputs["position"] == 0)]

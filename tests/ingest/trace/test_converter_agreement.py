@@ -164,11 +164,13 @@ def by_tensorflow(path, place="Host"):
 
 
 def by_nbprof(path):
-    """Add up nbprof's events by name and type."""
+    """Add up nbprof's events by name and the type of the kernel."""
     profile = nbprof.load(path)
-    events = profile.events.merge(
-        profile.nodes[["name", "op_type"]], left_on="node", right_index=True
+    nodes = profile.nodes[["name", "op_type"]]
+    nodes = nodes.assign(
+        op_type=profile.nodes["kernel"].where(lambda text: text != "", nodes["op_type"])
     )
+    events = profile.events.merge(nodes, left_on="node", right_index=True)
     return {
         key: Sum(of.is_run.sum(), of.duration_ns.sum() / 1e3, of.self_ns.sum() / 1e3)
         for key, of in events.groupby(["name", "op_type"])

@@ -11,8 +11,8 @@ import { numbers } from "./packed_columns.js";
 /**
  * @typedef {{events: ArrayLike<number>, micros: ArrayLike<number>}} Amounts of each kind
  * @typedef {{of: keyof Amounts, each: Packed}} Weight how a metric adds up: amount times factor
- * @typedef {{names: Packed, types: Packed, devices: Packed, events: Packed, micros: Packed,
- *   weights: Record<string, Weight>}} PackedKinds
+ * @typedef {{names: Packed, types: Packed, kernels: Packed, fused: Packed, devices: Packed,
+ *   events: Packed, micros: Packed, weights: Record<string, Weight>}} PackedKinds
  * @typedef {{own: Float64Array, total: Float64Array, whole: number}} Added
  * @typedef {{of: (metric: string) => Added | null, ran: Uint8Array, perStep: boolean}} Sums
  */
@@ -72,6 +72,23 @@ export class RunKinds {
   /** @param {number} kind */
   typeOf(kind) {
     return this.strings[this.types[kind]];
+  }
+
+  /**
+   * @param {number} kind
+   * @returns {string} its type, and what TensorFlow ran in its place
+   */
+  typeAndKernelOf(kind) {
+    const kernel = this.strings[this.read(this.packed.kernels)[kind]];
+    return this.typeOf(kind) + (kernel && `, ${kernel}`);
+  }
+
+  /**
+   * @param {number} kind
+   * @returns {boolean} whether it ran inside another op's kernel, for an unknown part of its time
+   */
+  isFused(kind) {
+    return this.read(this.packed.fused)[kind] === 1;
   }
 
   /**

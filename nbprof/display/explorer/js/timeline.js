@@ -217,7 +217,8 @@ export class Timeline {
   textOf(event) {
     const { kinds, kind, start, micros, lanes, lane } = this.events;
     const times = `${format(micros[event], "micros")} at ${format(Math.round(start[event]), "micros")}`;
-    return `${kinds.nameOf(kind[event])} (${kinds.typeOf(kind[event])}): ${times}, ${lanes[lane[event]]}`;
+    const name = `${kinds.nameOf(kind[event])} (${kinds.typeAndKernelOf(kind[event])})`;
+    return `${name}: ${times}, ${lanes[lane[event]]}`;
   }
 
   /** @param {PointerEvent} event */

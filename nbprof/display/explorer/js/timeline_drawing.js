@@ -105,7 +105,7 @@ function drawEvents({ events, canvas, colours, highlighted }, pen, top, tall, fr
     const x = (start[i] - from) * scale;
     const end = x + micros[i] * scale;
     const pale = highlighted !== null && !highlighted[kind[i]];
-    if (end < 0) continue;
+    if (end < 0 || events.kinds.isFused(kind[i])) continue;
     const wide = Math.max(end - x, 1);
     // Draw only some of the op runs that begin in the same pixel, and more of the highlighted ones.
     if (x >= last[lane[i]] + 1) {

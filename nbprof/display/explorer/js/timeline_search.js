@@ -10,10 +10,10 @@
  * @returns {number} the innermost op run there, or -1
  */
 export function eventAt(events, time, wanted, pixel) {
-  const { start, micros, lane, count, longest } = events;
+  const { start, micros, lane, kind, kinds, count, longest } = events;
   let found = -1;
   for (let i = events.after(time - Math.max(longest, pixel)); i < count && start[i] <= time; i++) {
-    if (lane[i] !== wanted) continue;
+    if (lane[i] !== wanted || kinds.isFused(kind[i])) continue;
     const here = time < start[i] + Math.max(micros[i], pixel);
     if (here && (found < 0 || micros[i] <= micros[found])) found = i;
   }
@@ -48,8 +48,10 @@ export function eventBeside(events, from, key, time) {
  * @param {number} wanted
  * @param {number} way
  */
-function inLane({ lane, count }, from, wanted, way) {
-  for (let i = from + way; i >= 0 && i < count; i += way) if (lane[i] === wanted) return i;
+function inLane({ lane, kind, kinds, count }, from, wanted, way) {
+  for (let i = from + way; i >= 0 && i < count; i += way) {
+    if (lane[i] === wanted && !kinds.isFused(kind[i])) return i;
+  }
   return -1;
 }
 

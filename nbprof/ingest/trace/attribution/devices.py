@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.arrays import distinct_pairs
+from nbprof.arrays import NONE, distinct_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +41,9 @@ def find_devices(space: "XSpace", runs: "Runs", program: "Program") -> list[str]
         devices[node] = devices[node] or join_devices(ran_on)
     for node, ran_on in _devices_by_node(runs, runs.accelerator, of_line).items():
         devices[node] = join_devices(ran_on)
+    for node, place in enumerate(program.nodes):
+        if place.inside != NONE:
+            devices[node] = devices[place.inside]
     return [device or CPU for device in devices]
 
 

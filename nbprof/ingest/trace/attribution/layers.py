@@ -114,7 +114,7 @@ class _PlaceFinder:
         if where.owner.startswith(INPUT_PIPELINE) or _is_input_op(op_type):
             return ((), PIPELINE), False
         scopes, parts = self._owner(where.owner)
-        name, backward = forward_name(where.main)
+        name, backward = forward_name(where.origin)
         chain = _longest(scopes, name.rpartition("/")[0])
         if chain:
             return (chain, ""), backward
@@ -122,7 +122,7 @@ class _PlaceFinder:
             chain, in_backward = self._around(call)
             if chain:
                 return (chain, ""), backward or in_backward
-        stack = self._stacks.of(where.function, where.main)
+        stack = self._stacks.of(where.function, where.origin)
         if not backward:
             return ((), stack.part or OUTSIDE), stack.in_tape
         while name and name not in parts:

@@ -53,7 +53,7 @@ def find_sources(
 ) -> Sources:
     """Find the Python stack of each run; `cells` maps the files of cells to their names."""
     numbers = _StackNumbers()
-    found = [program.graph_stacks.of(place.function, place.main) for place in program.nodes]
+    found = [program.graph_stacks.of(place.function, place.origin) for place in program.nodes]
     number = {stack: numbers.of(in_cells(stack.of_user, cells)) for stack in dict.fromkeys(found)}
     of_run = np.array([number[stack] for stack in found], dtype=np.intp)[runs.node]
     sites = [numbers.of(in_cells(below_runners(site), cells)) for site in calls.log.sites]

@@ -1,11 +1,19 @@
 """Read the nodes of FunctionDefs: their types, inputs, calls, attributes and devices."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from nbprof.ingest.trace.program.content_cache import ContentCache
-from nbprof.ingest.trace.program.node_attributes import Attributes, read_attributes
+from nbprof.ingest.trace.program.node_attributes import (
+    CONSTANT,
+    CONSTANT_INPUT,
+    Attributes,
+    read_attributes,
+    read_constant,
+)
 
 
 class DefinedNode(NamedTuple):
@@ -13,7 +21,9 @@ class DefinedNode(NamedTuple):
 
     op: str
     inputs: tuple[str, ...]
-    """The nodes or arguments that produce its inputs."""
+    """The nodes or arguments that produce its inputs, then those that only run before it."""
+    tensors: tuple[str, ...]
+    """Its inputs: `argument` or `node:output:0`."""
     arguments: Mapping[int, str]
     """`{input position: argument of the function}`."""
     calls: Mapping[str, Sequence[str]]
@@ -26,7 +36,9 @@ class DefinedNode(NamedTuple):
 FORWARD = "forward_function_name"
 """Attribute of a function that computes the gradient of another."""
 
-UNDEFINED = DefinedNode(op="", inputs=(), arguments={}, calls={}, attributes={}, device="")
+UNDEFINED = DefinedNode(
+    op="", inputs=(), tensors=(), arguments={}, calls={}, attributes={}, device=""
+)
 """Stands for a node whose definition is not known."""
 
 
@@ -51,6 +63,23 @@ class FunctionBody:
     def callee(self, node: str) -> str:
         """Return the function that a node calls, empty if it calls none or has branches."""
         return next(iter(self.nodes.get(node, UNDEFINED).calls.get("f", ())), "")
+
+    @cached_property
+    def users(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+        """The nodes that use each tensor, and at which of their inputs."""
+        found = defaultdict(list)
+        for name, node in self.nodes.items():
+            for place, tensor in enumerate(node.tensors):
+                found[tensor].append((name, place))
+        return dict(found)
+
+    @cached_property
+    def outputs(self) -> Mapping[str, set[str]]:
+        """The tensors of each node that other nodes use."""
+        found = defaultdict(set)
+        for tensor in self.users:
+            found[_producer(tensor)].add(tensor)
+        return dict(found)
 
     def calling_node(self, executed: str) -> str | None:
         """Return the longest prefix of an executed name that is a node calling a function."""
@@ -93,6 +122,13 @@ def _read_function(message: Any) -> FunctionBody:
     names = (argument.name for argument in message.signature.input_arg)
     arguments = {name: position for position, name in enumerate(names)}
     nodes = {node.name: _read_node(node, arguments) for node in message.node_def}
+    constants = {node.name: node for node in message.node_def if node.op == "Const"}
+    for name, node in nodes.items():
+        place = CONSTANT_INPUT.get(node.op, len(node.inputs))
+        source = constants.get("".join(node.inputs[place : place + 1]))
+        constant = source and read_constant(source)
+        if constant is not None:
+            nodes[name] = node._replace(attributes={**node.attributes, CONSTANT: constant})
     attributes = getattr(message, "attr", {})
     forward = attributes[FORWARD].s.decode() if FORWARD in attributes else ""
     return FunctionBody(arguments, nodes, forward)
@@ -103,6 +139,7 @@ def _read_node(node: Any, arguments: Mapping[str, int]) -> DefinedNode:
     return DefinedNode(
         op=node.op,
         inputs=tuple(map(_producer, node.input)),
+        tensors=tuple(text for text in node.input if not text.startswith("^")),
         arguments={place: name for place, name in enumerate(node.input) if name in arguments},
         calls={key: functions for key, functions in calls if functions},
         attributes=read_attributes(node),

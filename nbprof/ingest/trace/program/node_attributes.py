@@ -1,7 +1,10 @@
 """The attributes of nodes that shapes and float operations depend on."""
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
+
+import numpy as np
 
 Attribute = Sequence[int] | bytes | bool
 Attributes = Mapping[str, Attribute]
@@ -9,10 +12,21 @@ Attributes = Mapping[str, Attribute]
 NEEDED = frozenset(
     (
         *("strides", "ksize", "dilations", "explicit_paddings", "padding", "data_format"),
-        *("transpose_a", "transpose_b", "adj_x", "adj_y"),
+        *("transpose_a", "transpose_b", "adj_x", "adj_y", "keep_dims"),
     )
 )
 """Names of the attributes to read."""
+CONSTANT = "constant"
+"""Name for the value of an input that decides the output's shape, if the input is a constant."""
+REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "ArgMax", "ArgMin")
+PADDINGS = ("Pad", "PadV2", "MirrorPad")
+CONSTANT_INPUT = {
+    **dict.fromkeys((*REDUCTIONS, *PADDINGS, "Conv2DBackpropFilter"), 1),
+    "Conv2DBackpropInput": 0,
+}
+"""Index of the input that decides the output's shape: axes, paddings, or the shape itself."""
+_INTEGERS = {3: ("int_val", np.int32), 9: ("int64_val", np.int64)}
+"""Where a TensorProto keeps whole numbers, and of which type, by its own number for the type."""
 
 
 class MissingError(Exception):
@@ -29,6 +43,19 @@ def _value(message: Any) -> Attribute:
     if kind == "b":
         return bool(message.b)
     return bytes(message.s) if kind == "s" else tuple(message.list.i)
+
+
+def read_constant(node: Any) -> tuple[int, ...] | None:
+    """Read the whole numbers that a NodeDef holds as a constant; None if it holds none."""
+    tensor = node.attr["value"].tensor if node.op == "Const" else None
+    if tensor is None or tensor.dtype not in _INTEGERS:
+        return None
+    field, dtype = _INTEGERS[tensor.dtype]
+    if tensor.tensor_content:
+        return tuple(map(int, np.frombuffer(tensor.tensor_content, dtype)))
+    values: tuple[int, ...] = tuple(getattr(tensor, field))
+    count = int(prod(dimension.size for dimension in tensor.tensor_shape.dim))
+    return values + values[-1:] * (count - len(values))  # equal values at the end are left out
 
 
 def numbers(attributes: Attributes, name: str) -> Sequence[int]:

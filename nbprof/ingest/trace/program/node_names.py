@@ -6,10 +6,11 @@ parts of such a name are calls; following them leaves the node's own name (`dens
 """
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbprof.arrays import NONE
 from nbprof.ingest.trace.program.function_names import (
     INPUT_PIPELINE,
     NOT_KNOWN,
@@ -18,7 +19,8 @@ from nbprof.ingest.trace.program.function_names import (
     short_name,
     trace_number,
 )
-from nbprof.op_types import is_fused, main_type
+from nbprof.ingest.trace.program.fused_nodes import find_fusion
+from nbprof.op_types import kernel_of
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.program.function_defs import FunctionBody, Functions
@@ -40,9 +42,6 @@ _CALLS = re.compile(
 )
 """Matches the prefix that a call, a loop or a branch adds to a node's own name."""
 
-MOST_FUSED = 64
-"""Maximum number of nodes to visit when searching for those fused into one."""
-
 
 class Call(NamedTuple):
     """A node that calls a tf.function."""
@@ -55,7 +54,7 @@ class Call(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Where an executed node comes from."""
+    """Where an executed node comes from; for a fused one, the node that does the work."""
 
     function: str
     """The function that defines it, which may be the body of a loop or a branch."""
@@ -64,10 +63,12 @@ class Resolved(NamedTuple):
     """The tf.function, or other group, that it belongs to."""
     origin: str
     """The defined node it derives from: the runtime and the optimiser add nodes of their own."""
-    main: str
-    """The node that does the work; a fused op is named after the last of its nodes."""
+    op_type: str = ""
+    """The type that the program wrote; that of the kernel if no definition is known."""
     fused: tuple[str, ...] | None = None
-    """The op types fused with the main one, None if unknown."""
+    """The nodes fused into it, None if they are unknown."""
+    inside: int = NONE
+    """The executed node that it was fused into, NONE if it ran by itself."""
     calls: tuple[Call, ...] = ()
     """The calls that lead to the function, outermost first."""
 
@@ -96,7 +97,7 @@ def resolve_nodes(
         elif function in lost and name == function:
             place = place._replace(function=NOT_KNOWN, owner=NOT_KNOWN)
         resolved.append(place)
-    return _with_fused(functions, resolved, nodes)
+    return _with_types(functions, resolved, nodes)
 
 
 def resolve(functions: "Functions", function: str, executed: str) -> Resolved:
@@ -119,8 +120,7 @@ def resolve(functions: "Functions", function: str, executed: str) -> Resolved:
             calls += (Call(function, executed[: -len(callee[1]) - 1], owner),)
             owner = callee[0]
         function, executed = callee
-    origin = _OPTIMISED.sub("", executed)
-    return Resolved(function, executed, owner, origin, origin, calls=calls)
+    return Resolved(function, executed, owner, _OPTIMISED.sub("", executed), calls=calls)
 
 
 def _callee(body: "FunctionBody", executed: str) -> tuple[str, str] | None:
@@ -186,59 +186,31 @@ def _has_node(functions: "Functions", function: str, executed: str) -> bool:
     return body.defines(name) or body.calling_node(name) is not None
 
 
-def _with_fused(
+def _with_types(
     functions: "Functions", resolved: list[Resolved], nodes: Sequence["Executed"]
 ) -> list[Resolved]:
-    """Add which nodes were fused into each one: those that did not run by themselves."""
+    """Add the types that the program wrote and the nodes that were fused."""
     ran = defaultdict(set)
     for place in resolved:
         ran[place.function].add(place.origin)
-    for row, (place, executed) in enumerate(zip(resolved, nodes, strict=True)):
-        body = functions.body(place.function) if is_fused(executed.op_type) else None
-        if body is not None:
-            main, fused = _find_fused(
-                body, place.origin, main_type(executed.op_type), ran[place.function]
-            )
-            resolved[row] = place._replace(main=main, fused=fused)
-    return resolved
+    return [
+        _with_type(functions, place, executed.op_type, ran[place.function])
+        for place, executed in zip(resolved, nodes, strict=True)
+    ]
 
 
-def _find_fused(
-    body: "FunctionBody", node: str, main_type: str, ran: Collection[str]
-) -> tuple[str, tuple[str, ...] | None]:
-    """Return the nearest node of the main type before a node, and the op types in between.
-
-    Without such a node, return the node itself and None.
-    """
-    region: dict[str, None] = {node: None}  # nearest first
-    main = None
-    waiting = deque(region)
-    while waiting and len(region) < MOST_FUSED:
-        here = waiting.popleft()
-        if body.op(here) == main_type:
-            main = main or here
-            continue
-        new = [name for name in _fusable_inputs(body, here, ran) if name not in region]
-        region.update(dict.fromkeys(new))
-        waiting.extend(new)
-    if main is None:
-        return node, None
-    candidates = [name for name in region if body.op(name) != main_type]
-    after = _downstream(body, main, candidates)
-    return main, tuple(body.op(name) for name in candidates if name in after)
-
-
-def _fusable_inputs(body: "FunctionBody", node: str, ran: Collection[str]) -> list[str]:
-    """Return the nodes that produce a node's inputs and did not run by themselves."""
-    inputs = body.nodes[node].inputs if node in body.nodes else ()
-    return [name for name in inputs if name in body.nodes and name not in ran]
-
-
-def _downstream(body: "FunctionBody", node: str, candidates: Collection[str]) -> set[str]:
-    """Return the candidates that depend on a node."""
-    found = {node}
-    left = {name for name in candidates if name in body.nodes}
-    while more := {name for name in left if found.intersection(body.nodes[name].inputs)}:
-        found |= more
-        left -= more
-    return found
+def _with_type(
+    functions: "Functions", place: Resolved, executed_type: str, ran: set[str]
+) -> Resolved:
+    kernel = kernel_of(executed_type)
+    if kernel.is_fused:
+        body = functions.body(place.function)
+        fusion = body and find_fusion(body, place.origin, kernel, ran)
+        if not fusion:
+            return place._replace(op_type=kernel.main)
+        main, fused = fusion
+        return place._replace(node=main, origin=main, op_type=kernel.main, fused=fused)
+    written = functions.node(place.function, place.node)
+    # What is left of a call, a loop or a branch after inlining is not the op that was written.
+    is_op = written.op and not written.calls
+    return place._replace(op_type=written.op if is_op else kernel.main, fused=())

@@ -1,7 +1,7 @@
 """Float operations of a run: TensorFlow's registered formulas, applied to run-time shapes.
 
 An op without a formula counts 0, as in tfprof; one with a formula that lacks a shape or an
-attribute counts NaN. A fused op counts as the ops it replaced.
+attribute counts NaN. A kernel counts as the op it replaces; ops fused into it count apart.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import nan, prod
 
 from nbprof.ingest.trace.program.node_attributes import Attributes, MissingError, numbers
-from nbprof.op_types import FUSED, replaced_type
+from nbprof.op_types import Kernel, kernel_of
 
 Dims = tuple[int, ...]
 
@@ -21,8 +21,8 @@ class Run:
     inputs: Sequence[Dims | None]
     output: Dims | None
     attributes: Attributes
-    fused: Sequence[str] | None = None
-    """The op types fused with the main one, None if unknown."""
+    alone: bool = True
+    """Whether ops fused into it are counted apart; otherwise they are unknown."""
 
     def dims(self, place: int) -> Dims:
         """Return the shape of an input."""
@@ -54,27 +54,33 @@ class Run:
 
 Formula = Callable[[Run], int]
 
-_UNKNOWN = ("LayerNorm",)
-"""oneDNN ops that replace a varying set of ops, so that no formula fits."""
-
 
 def float_ops(op_type: str, run: Run) -> float:
     """Count the float operations of one run, NaN if unknown."""
-    op_type = replaced_type(op_type)
-    formula = FORMULAS.get(op_type)
+    kernel = kernel_of(op_type)
+    formula = FORMULAS.get(kernel.main)
+    whole = kernel.counted and (run.alone or not kernel.is_fused)
     if formula is None:
-        return nan if op_type.startswith(FUSED) or op_type in _UNKNOWN else 0.0
+        return 0.0 if whole else nan
     try:
-        return float(formula(run))
+        return float(formula(run) + (0 if whole else _guess_fused(kernel, run)))
     except (MissingError, IndexError, ZeroDivisionError):
         return nan
+
+
+def _guess_fused(kernel: Kernel, run: Run) -> int:
+    """Count what was fused into the main op if nothing but its inputs tells: a bias, if any."""
+    if kernel.beside:
+        return run.size(2) - run.dims(2)[-1]
+    own = 3 if kernel.before else 2
+    return run.out_size if kernel.after and len(run.inputs) > own else 0
 
 
 def _broadcast_size(run: Run) -> int:
     """Count the output's elements; an output that reuses an input's buffer has no shape."""
     if run.output is not None:
         return run.out_size
-    return prod(broadcast(run.dims(0), run.dims(1)))
+    return run.size(0) if len(run.inputs) == 1 else prod(broadcast(run.dims(0), run.dims(1)))
 
 
 def broadcast(left: Dims, right: Dims) -> Dims:
@@ -104,21 +110,6 @@ def _convolution(dimensions: int) -> Formula:
     return lambda run: 2 * run.out_size * prod(run.dims(1)[:dimensions])
 
 
-def _with_others(formula: Formula, inputs: int = 2) -> Formula:
-    """Return a formula that adds the fused ops to the main one, which has this many inputs.
-
-    If the fused ops are unknown, a further input is assumed to be a bias.
-    """
-
-    def whole(run: Run) -> int:
-        if run.fused is None:
-            return formula(run) + (run.out_size if len(run.inputs) > inputs else 0)
-        alone = Run((run.out, run.out), run.out, {})
-        return formula(run) + sum(FORMULAS[op](alone) for op in run.fused if op in FORMULAS)
-
-    return whole
-
-
 def _convolution_to_input(run: Run) -> int:
     _, height, width, _ = run.numbers("strides")
     return 2 * run.out_size * run.size(1) // (run.out[-1] * height * width)
@@ -129,16 +120,9 @@ def _convolution_to_filter(run: Run) -> int:
     return 2 * run.out_size * run.size(0) // (run.dims(0)[-1] * height * width)
 
 
-def _convolution_to_filter_and_bias(run: Run) -> int:
-    return _convolution_to_filter(run) + run.size(2) - run.dims(2)[-1]
-
-
 FORMULAS: dict[str, Formula] = {
     **dict.fromkeys(
-        (
-            *("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd", "Mean"),
-            *("Swish", "_FusedMish"),  # counted by the product that each ends with
-        ),
+        ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd", "Mean"),
         lambda run: run.size(0),
     ),
     "Rsqrt": lambda run: 2 * run.size(0),
@@ -156,20 +140,12 @@ FORMULAS: dict[str, Formula] = {
     **dict.fromkeys(("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), _reduction),
     "AddN": lambda run: run.size(0) * (len(run.inputs) - 1),
     "MatMul": _matmul,
-    "_FusedMatMul": _with_others(_matmul),
     **dict.fromkeys(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), _batch_matmul),
-    "_FusedBatchMatMulV2": _with_others(_batch_matmul),
     "Conv2D": _convolution(3),
-    "_FusedConv2D": _with_others(_convolution(3)),
-    "_PadWithConv2D": _convolution(3),
-    "_PadWithFusedConv2D": _with_others(_convolution(3), inputs=3),
     "Conv3D": _convolution(4),
-    "_FusedConv3D": _with_others(_convolution(4)),
     **dict.fromkeys(("DepthwiseConv2dNative", "Dilation2D"), _convolution(2)),
-    "_FusedDepthwiseConv2dNative": _with_others(_convolution(2)),
     "Conv2DBackpropInput": _convolution_to_input,
     "Conv2DBackpropFilter": _convolution_to_filter,
-    "_FusedConv2DBackpropFilter": _convolution_to_filter_and_bias,
     **dict.fromkeys(("AvgPool", "MaxPool"), lambda run: prod(run.numbers("ksize")) * run.out_size),
     "AvgPoolGrad": lambda run: 2 * prod(run.numbers("ksize")) * run.size(1),
     "MaxPoolGrad": lambda run: (prod(run.numbers("ksize")) + 1) * run.size(1),

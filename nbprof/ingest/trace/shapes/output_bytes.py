@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from math import nan, prod
 
 from nbprof.ingest.trace.shapes.flops import Dims, broadcast
-from nbprof.op_types import replaced_type
+from nbprof.op_types import main_type
 
 Typed = tuple[int, Dims]
 """The size of an element in bytes, and the dimensions."""
@@ -29,7 +29,7 @@ _NO_OUTPUT = re.compile(
     r"Assign(Add|Sub)?VariableOp|Resource(Sparse)?(Apply|Scatter)\w+|DestroyResourceOp"
     r"|_?Retval|_(Host)?Send|NoOp|Assert|ControlTrigger|Delete\w+|MakeIterator|.*Summary"
 )
-_SEVERAL_OUTPUTS = re.compile(r"_FusedConv2DBackpropFilter|_FusedBatchNormEx")
+_SEVERAL_OUTPUTS = re.compile(r"FusedBatchNorm.*")
 _SIZES_FIRST = ("Conv2DBackpropInput",)
 """Ops whose first input holds the output's shape, not data."""
 _PASSES_ON = re.compile(
@@ -41,7 +41,7 @@ _ELEMENTWISE = re.compile(
     r"Add|AddV2|Sub|Mul|MulNoNan|Div|RealDiv|DivNoNan|FloorDiv|FloorMod|Maximum|Minimum|Pow|SquaredDifference"
     r"|Relu|Relu6|Elu|Selu|LeakyRelu|Softplus|Softsign|Sigmoid|Tanh|Sqrt|Rsqrt|Square|Exp|Log|Log1p"
     r"|Neg|Abs|Sign|Floor|Ceil|Round|Reciprocal|Inv|Erf|Sin|Cos|BiasAdd|BiasAddV1|Softmax|LogSoftmax|Select(V2)?"
-    r"|LogicalAnd|LogicalOr|LogicalNot|ClipByValue|Swish|_FusedMish"
+    r"|LogicalAnd|LogicalOr|LogicalNot|ClipByValue"
 )
 
 
@@ -66,7 +66,7 @@ def output_bytes(
 
     `shape_of` returns the shape of the only output for the input shapes, None if unknown.
     """
-    op_type = replaced_type(op_type)
+    op_type = main_type(op_type)
     if _NO_OUTPUT.fullmatch(op_type):
         return 0.0
     if not inputs or inputs[0] is None or _SEVERAL_OUTPUTS.fullmatch(op_type):
@@ -77,6 +77,11 @@ def output_bytes(
         return float(typed[0] * prod(shape)) if typed else nan
     rule = next((rule for ops, rule in _RULES if ops.fullmatch(op_type)), None)
     return rule([typed for typed in inputs if typed is not None]) if rule else nan
+
+
+def is_elementwise(op_type: str) -> bool:
+    """Return whether an op's output has the shape that its inputs broadcast to."""
+    return _ELEMENTWISE.fullmatch(op_type) is not None
 
 
 def _first_input_bytes(inputs: Sequence[Typed]) -> float:

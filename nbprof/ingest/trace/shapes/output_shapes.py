@@ -1,21 +1,31 @@
-"""Shapes of op outputs, inferred from input shapes and attributes where no allocation shows them.
+"""Shapes of op outputs, inferred where no allocation shows them.
 
 With oneDNN, TensorFlow records only allocations of 256 KiB and more. The rules here cover the ops
-whose float operations depend on their output's shape.
+whose float operations depend on their output's shape: it follows from the input shapes and the
+attributes, or is what the ops that use the output ran on.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from nbprof.ingest.trace.program.node_attributes import Attributes, MissingError, flag, numbers
+from nbprof.ingest.trace.program.node_attributes import (
+    CONSTANT,
+    PADDINGS,
+    REDUCTIONS,
+    Attributes,
+    MissingError,
+    flag,
+    numbers,
+)
 from nbprof.ingest.trace.shapes.flops import Dims, broadcast
-from nbprof.op_types import PADDED, main_type, replaced_type
+from nbprof.op_types import kernel_of, main_type
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.program.function_defs import DefinedNode, Functions
     from nbprof.ingest.trace.program.node_names import Resolved
+    from nbprof.ingest.trace.shapes.used_shapes import UsedShapes
 
 Shapes = Sequence[Dims | None]
 Feeding = tuple[str, tuple[str, ...]]
@@ -38,43 +48,69 @@ class OutputShapes:
         nodes: Sequence["Resolved"],
         functions: "Functions",
         ran: Iterable[tuple[int, Shapes]],
+        used: "UsedShapes | None" = None,
     ) -> None:
         """`ran` lists the input shapes that each node ran with."""
         self._op_types = op_types
         self._nodes = nodes
         self._functions = functions
         self._ran = ran
-        self._main = [functions.node(place.function, place.main) for place in nodes]
+        self._used = used
+        self._main = [functions.node(place.function, place.origin) for place in nodes]
 
     def attributes(self, node: int) -> Attributes:
         """Return the attributes of the node that does the work."""
         return self._main[node].attributes
 
-    def fused(self, node: int) -> tuple[str, ...] | None:
-        """Return the op types that were fused with the main one, None if unknown."""
-        return self._nodes[node].fused
-
     def of(self, node: int, inputs: Shapes) -> Dims | None:
         """Return the shape of a node's first output for these inputs, None if unknown."""
-        if replaced_type(self._op_types[node]).startswith(PADDED):
-            return None  # the amount of padding is not known
         op_type = main_type(self._op_types[node])
         if op_type in GRADIENTS:
             return self._of_gradient(node, inputs, GRADIENTS[op_type])
-        return infer_shape(op_type, inputs, self._main[node].attributes)
+        found = infer_shape(op_type, self._padded(node, inputs), self._main[node].attributes)
+        first = inputs[0] if inputs else None
+        if found is None and self._used and op_type in REDUCTIONS and first is not None:
+            return self._used.output(node, inputs, partial(_is_reduced, first))
+        return found
+
+    def of_main(self, node: int, inputs: Shapes) -> tuple[Dims | None, ...]:
+        """Return the input shapes of the op that does the work, given those of its kernel."""
+        taken = len(self._main[node].tensors) if self._nodes[node].fused else len(inputs)
+        return tuple(self._padded(node, inputs)[:taken])
+
+    def _padded(self, node: int, inputs: Shapes) -> Shapes:
+        """Return the input shapes of the main op, where padding was fused into its kernel."""
+        place = self._nodes[node]
+        if not set(PADDINGS).intersection(kernel_of(self._op_types[node]).before):
+            return inputs
+        before = (self._functions.node(place.function, name) for name in place.fused or ())
+        added = next((pad.attributes.get(CONSTANT) for pad in before if pad.op in PADDINGS), None)
+        if not isinstance(added, tuple) or not inputs or inputs[0] is None:
+            return (None, *inputs[1:])
+        amounts = zip(inputs[0], added[::2], added[1::2], strict=True)
+        return (tuple(map(sum, amounts)), *inputs[1:])
 
     def _of_gradient(self, node: int, inputs: Shapes, place: int) -> Dims | None:
         """Return the shape of the convolution's input at this place, None unless it is clear."""
-        function = self._nodes[node].function
-        sizes = [*self._main[node].inputs, "", ""][place]
-        feeding = _feeding(self._functions.node(function, sizes))
+        main, function = self._main[node], self._nodes[node].function
+        stated = main.attributes.get(CONSTANT)
+        if isinstance(stated, tuple):
+            return stated
+        feeding = _feeding(self._functions.node(function, [*main.inputs, "", ""][place]))
         other, gradient = inputs[1 - place : 2 - place], inputs[2:3]
         found = {
             shapes[place]
             for shapes, output in self._convolutions.get((function, feeding), ())
             if list(shapes[1 - place : 2 - place]) == list(other) and [output] == list(gradient)
         }
-        return found.pop() if len(found) == 1 else None
+        if len(found) == 1:
+            return found.pop()
+
+        def fits(shape: Dims) -> bool:
+            both = (shape, *other) if place == 0 else (*other, shape)
+            return [infer_shape(CONVOLUTION, both, main.attributes)] == list(gradient)
+
+        return self._used.output(node, inputs, fits) if self._used else None
 
     @cached_property
     def _convolutions(self) -> "dict[Feeding, set[tuple[tuple[Dims | None, ...], Dims | None]]]":
@@ -86,6 +122,14 @@ class OutputShapes:
                 output = infer_shape(CONVOLUTION, inputs[:2], self._main[node].attributes)
                 found[key].add((tuple(inputs[:2]), output))
         return found
+
+
+def _is_reduced(dims: Dims, shape: Dims) -> bool:
+    """Return whether a reduction can turn these dimensions into that shape."""
+    if len(shape) == len(dims):
+        return all(after in (before, 1) for before, after in zip(dims, shape, strict=True))
+    left = iter(dims)
+    return all(size in left for size in shape)
 
 
 def _feeding(node: "DefinedNode") -> tuple[str, ...]:
@@ -137,6 +181,16 @@ def _bias_gradient(inputs: Sequence[Dims], attributes: Attributes) -> Dims:
     return (inputs[0][1 if attributes.get("data_format") == b"NCHW" else -1],)
 
 
+def _reduction(inputs: Sequence[Dims], attributes: Attributes) -> Dims:
+    dims = inputs[0]
+    over = {axis % len(dims) for axis in numbers(attributes, CONSTANT)}
+    kept = (1,) if attributes.get("keep_dims") else ()
+    shape: Dims = ()
+    for axis, size in enumerate(dims):
+        shape += kept if axis in over else (size,)
+    return shape
+
+
 def _spatial(image: Dims, attributes: Attributes) -> range:
     """Return the axes that a kernel moves along."""
     channels_first = attributes.get("data_format") in (b"NCHW", b"NCDHW")
@@ -169,5 +223,6 @@ _RULES: dict[str, Callable[[Sequence[Dims], Attributes], Dims]] = {
     "DepthwiseConv2dNative": _depthwise,
     **dict.fromkeys(("AvgPool", "MaxPool"), _pool),
     "BiasAddGrad": _bias_gradient,
+    **dict.fromkeys(REDUCTIONS, _reduction),
     "MaxPoolGrad": lambda inputs, _: inputs[0],
 }

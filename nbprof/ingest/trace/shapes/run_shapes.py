@@ -6,8 +6,8 @@ single runs.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,10 @@ import numpy as np
 
 from nbprof.arrays import NONE, Floats, Ints, Rows, distinct, distinct_pairs
 from nbprof.ingest.trace.shapes.flops import Dims, Run, float_ops
+from nbprof.ingest.trace.shapes.fused_shapes import FusedShapes
 from nbprof.ingest.trace.shapes.output_bytes import output_bytes, parse_typed
 from nbprof.ingest.trace.shapes.output_shapes import OutputShapes
+from nbprof.ingest.trace.shapes.used_shapes import UsedShapes
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
@@ -60,6 +62,18 @@ class RunShapes:
     """Index into `distinct` for the inputs of each run."""
     outputs: Rows
     """Index into `distinct` for the first output of each run."""
+    inferred: OutputShapes
+
+    def each(self, runs: "Runs") -> tuple[Iterator[tuple[int, ShapeList, Dims | None]], Rows]:
+        """Return the distinct (node, inputs, output) of the runs, and which of them each has."""
+        width = max(len(self.distinct), 1)
+        both = self.inputs * width + self.outputs
+        nodes, pairs, which = distinct_pairs(runs.node, both, width * width)
+        found = (
+            (node, self.distinct[pair // width], self.distinct[pair % width][0])
+            for node, pair in zip(nodes.tolist(), pairs.tolist(), strict=True)
+        )
+        return found, which
 
 
 def find_shapes(sources: ShapeSources) -> RunShapes:
@@ -70,23 +84,48 @@ def find_shapes(sources: ShapeSources) -> RunShapes:
     output_lists, outputs = _merge(sources, allocated, log.output_shape, _parse_one)
     lists = list(dict.fromkeys((*input_lists, *output_lists)))
     row_of_list = {shapes: number for number, shapes in enumerate(lists)}
-    return RunShapes(
-        distinct=lists,
-        inputs=np.array([row_of_list[shapes] for shapes in input_lists], dtype=np.intp)[inputs],
-        outputs=np.array([row_of_list[shapes] for shapes in output_lists], dtype=np.intp)[outputs],
-    )
+    inputs = np.array([row_of_list[shapes] for shapes in input_lists], dtype=np.intp)[inputs]
+    outputs = np.array([row_of_list[shapes] for shapes in output_lists], dtype=np.intp)[outputs]
+    inferred = _infer(sources, lists, inputs)
+    recorded = RunShapes(distinct=lists, inputs=inputs, outputs=outputs, inferred=inferred)
+    return _complete(sources, recorded)
+
+
+def _infer(sources: ShapeSources, lists: list[ShapeList], inputs: Rows) -> OutputShapes:
+    runs, nodes = sources.runs, sources.nodes
+    rows, ran_on, _ = distinct_pairs(runs.node, inputs, max(len(lists), 1))
+    ran = [(row, lists[on]) for row, on in zip(rows.tolist(), ran_on.tolist(), strict=True)]
+    used = UsedShapes(runs, nodes, sources.functions, lists, inputs)
+    types = [node.op_type for node in runs.nodes]
+    return OutputShapes(types, nodes, sources.functions, ran, used)
+
+
+def _complete(sources: ShapeSources, recorded: RunShapes) -> RunShapes:
+    """Add the outputs that can be inferred, and the shapes of fused nodes."""
+    types = [node.op_type for node in sources.runs.nodes]
+    fused = FusedShapes(types, sources.nodes, sources.functions)
+    numbers: dict[ShapeList, int] = {shapes: row for row, shapes in enumerate(recorded.distinct)}
+    found, which = recorded.each(sources.runs)
+    rows = []
+    for node, inputs, output in found:
+        inside = sources.nodes[node].inside
+        if output is None:
+            output = recorded.inferred.of(node if inside == NONE else inside, inputs)
+        if inside == NONE:
+            inputs = recorded.inferred.of_main(node, inputs)
+        else:
+            inputs, output = fused.of(node, inputs, output)
+        rows.append([numbers.setdefault(list_, len(numbers)) for list_ in (inputs, (output,))])
+    of_run = np.array(rows, dtype=np.intp).reshape(-1, 2)[which]
+    return replace(recorded, distinct=list(numbers), inputs=of_run[:, 0], outputs=of_run[:, 1])
 
 
 def shape_metrics(sources: ShapeSources, shapes: RunShapes) -> dict[str, Floats]:
     """Return the metrics of the runs that depend on their shapes, NaN where these are unknown."""
-    runs, lists = sources.runs, shapes.distinct
-    nodes, ran_on, _ = distinct_pairs(runs.node, shapes.inputs, max(len(lists), 1))
-    ran = [(node, lists[on]) for node, on in zip(nodes.tolist(), ran_on.tolist(), strict=True)]
-    types = [node.op_type for node in runs.nodes]
-    inferred = OutputShapes(types, sources.nodes, sources.functions, ran)
-    flops = _charged_to_runs(runs, _float_ops(runs, shapes, inferred))
+    runs = sources.runs
+    flops = _charged_to_runs(runs, _float_ops(sources, shapes))
     flops[len(flops) - len(sources.stated_float_ops) :] = sources.stated_float_ops
-    size = _charged_to_runs(runs, _output_bytes(sources, inferred))
+    size = _charged_to_runs(runs, _output_bytes(sources, shapes))
     on_streams = sources.on_streams
     size[on_streams.run[on_streams.is_copy]] = on_streams.copied[on_streams.is_copy]
     return {"float_ops": flops, "output_bytes": size}
@@ -134,47 +173,48 @@ def _merge(
     return spelled, which
 
 
-def _float_ops(runs: "Runs", shapes: RunShapes, inferred: OutputShapes) -> Floats:
+def _float_ops(sources: ShapeSources, shapes: RunShapes) -> Floats:
     """Count the float operations of every run."""
-    width = max(len(shapes.distinct), 1)
-    both = shapes.inputs * width + shapes.outputs
-    nodes, pairs, which = distinct_pairs(runs.node, both, width * width)
 
     def count(node: int, inputs: ShapeList, output: Dims | None) -> float:
-        _, name, op_type = runs.nodes[node]
+        _, name, op_type = sources.runs.nodes[node]
         if name.startswith("/"):  # an HLO op, for which TensorFlow has no formula
             return np.nan
-        output = inferred.of(node, inputs) if output is None else output
-        run = Run(inputs, output, inferred.attributes(node), inferred.fused(node))
-        return float_ops(op_type, run)
+        alone = sources.nodes[node].fused is not None
+        return float_ops(op_type, Run(inputs, output, shapes.inferred.attributes(node), alone))
 
-    counted = [
-        count(node, shapes.distinct[pair // width], shapes.distinct[pair % width][0])
-        for node, pair in zip(nodes.tolist(), pairs.tolist(), strict=True)
-    ]
-    return np.array(counted, dtype=np.float64)[which]
+    found, which = shapes.each(sources.runs)
+    return np.array([count(*one) for one in found], dtype=np.float64)[which]
 
 
-def _output_bytes(sources: ShapeSources, inferred: OutputShapes) -> Floats:
+def _output_bytes(sources: ShapeSources, shapes: RunShapes) -> Floats:
     """Return the bytes of each run's outputs: as its call returned, as allocated, or inferred."""
     calls = sources.calls
     size = _allocated_bytes(sources)
-    size = np.where(np.isnan(size), _inferred_bytes(sources, inferred), size)
+    size = np.where(np.isnan(size), _inferred_bytes(sources, shapes), size)
     returned = calls.log.output_bytes[calls.call]
     size[calls.run] = np.where(returned != NONE, returned, size[calls.run])
     return size
 
 
-def _inferred_bytes(sources: ShapeSources, inferred: OutputShapes) -> Floats:
+def _inferred_bytes(sources: ShapeSources, shapes: RunShapes) -> Floats:
     """Return the bytes of each run's outputs as inferred from its node and input shapes."""
     runs, strings, read = sources.runs, sources.strings, sources.read_bytes
-    nodes, texts, which = distinct_pairs(runs.node, sources.in_trace, len(strings))
-    typed = {text: parse_typed(strings[text]) for text in set(texts.tolist())}
+    width = max(len(shapes.distinct), 1)
+    both = sources.in_trace.astype(np.intp) * width + shapes.outputs
+    nodes, pairs, which = distinct_pairs(runs.node, both, len(strings) * width)
+    typed = {text: parse_typed(strings[text]) for text in set((pairs // width).tolist())}
+
+    def size(node: int, text: int, output: Dims | None) -> float:
+        is_fused = sources.nodes[node].inside != NONE
+        infer = partial(shapes.inferred.of, node)
+        return output_bytes(
+            runs.nodes[node].op_type, typed[text], lambda dims: output if is_fused else infer(dims)
+        )
+
     known = [
-        read[node]
-        if node in read
-        else output_bytes(runs.nodes[node].op_type, typed[text], partial(inferred.of, node))
-        for node, text in zip(nodes.tolist(), texts.tolist(), strict=True)
+        read[node] if node in read else size(node, pair // width, shapes.distinct[pair % width][0])
+        for node, pair in zip(nodes.tolist(), pairs.tolist(), strict=True)
     ]
     return np.array(known, dtype=np.float64)[which]
 
@@ -205,7 +245,18 @@ def _allocated_shapes(sources: ShapeSources) -> Rows:
     for wanted in (is_output,) if allocations.only_large else (~is_output, is_output):
         rows = np.flatnonzero((allocations.run != NONE) & wanted)[::-1]
         shapes[allocations.run[rows]] = allocations.shape[rows]
-    return shapes
+    return shapes[_kernel_runs(sources)]
+
+
+def _kernel_runs(sources: ShapeSources) -> Rows:
+    """Return the run whose kernel did each run's work: its own, except for fused nodes."""
+    runs = sources.runs
+    fused = np.array([place.inside != NONE for place in sources.nodes], dtype=bool)[runs.node]
+    kernel = np.arange(len(runs.node))
+    of_event = np.zeros(runs.event.max(initial=NONE) + 2, dtype=np.intp)
+    of_event[runs.event[~fused]] = kernel[~fused]
+    kernel[fused] = of_event[runs.event[fused]]
+    return kernel
 
 
 def _output_region(strings: list[bytes]) -> int:

@@ -120,7 +120,7 @@ def name_copies(places: "list[Resolved]", nodes: "list[Executed]") -> "list[Reso
     for row, (place, executed) in enumerate(zip(places, nodes, strict=True)):
         if executed.op_type in COPY_TYPES and executed.name != executed.op_type:
             name = f"{place.node.rstrip('/')}/{executed.op_type}"
-            named[row] = place._replace(node=name, origin=name)
+            named[row] = place._replace(node=name, origin=name, op_type=executed.op_type)
     return named
 
 
