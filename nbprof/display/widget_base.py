@@ -21,7 +21,20 @@ class LiveWidget(anywidget.AnyWidget):
     buffers = traitlets.List(traitlets.Bytes()).tag(sync=True)
     """The columns that the description points to."""
     chosen = traitlets.Dict().tag(sync=True)
-    """What the user has chosen in the browser."""
+    """What the user has chosen in the browser.
+
+    It comes in messages, because a front end holds back a changed trait until the kernel is done
+    with the change before, and forever if that one was lost.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.on_msg(self._hear)
+
+    def _hear(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        """Remember what the user has chosen."""
+        if "chosen" in content:
+            self.chosen = content["chosen"]
 
     def _plain_html(self) -> str:
         """Return HTML for front ends without widgets; empty if there is nothing to show."""

@@ -69,7 +69,7 @@ def test_what_is_selected_in_the_front_end_is_a_frame_in_python(kernel):
     model = shown(kernel, "view.explore()")[WIDGET]["model_id"]
     place = kernel.run("view.explore().chosen['view']").value
 
-    kernel.update_widget(
+    kernel.tell_widget(
         model, chosen={"view": int(place), "rows": [1, 3], "line": "%tfprof scope", "range": [1, 2]}
     )
 

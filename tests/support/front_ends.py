@@ -138,9 +138,9 @@ class Kernel:
             outcome.error, outcome.traceback = "UsageError", outcome.printed
         return outcome
 
-    def update_widget(self, model: str, **state: object) -> None:
-        """Change the state of a widget as its view in a browser does."""
-        data = {"method": "update", "state": state, "buffer_paths": []}
+    def tell_widget(self, model: str, **content: object) -> None:
+        """Send a message to a widget as its view in a browser does."""
+        data = {"method": "custom", "content": content}
         client = self.client.kc
         client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": model, "data": data}))
 

@@ -10,8 +10,7 @@ import { Explorer } from "./linked_explorer.js";
 /** @typedef {import("./linked_explorer.js").Selection} Selection */
 /** @typedef {import("./timeline_data.js").Range} Range */
 /**
- * @typedef {{get: (name: string) => any, set: (name: string, value: any) => void,
- *   save_changes: () => void, send: (content: any) => void,
+ * @typedef {{get: (name: string) => any, send: (content: any) => void,
  *   on: (name: string, hear: (message: any) => void) => void,
  *   off: (name: string, hear: (message: any) => void) => void}} Model
  */
@@ -85,10 +84,7 @@ export function render({ model, el }) {
     host,
     JSON.parse(model.get("data")),
     buffers,
-    (selection) => {
-      model.set("chosen", selection);
-      model.save_changes();
-    },
+    (chosen) => model.send({ chosen }),
     (range) => kernelAmounts(model, range),
   );
   return () => explorer.close();

@@ -11,8 +11,7 @@ import { mebibytes, moment, Samples } from "./memory_samples.js";
 /**
  * @typedef {object} Model
  * @property {(name: string) => any} get
- * @property {(name: string, value: any) => void} set
- * @property {() => void} save_changes
+ * @property {(content: any) => void} send
  */
 
 /** Pixels that turn a press into a drag. */
@@ -269,8 +268,7 @@ export function renderCurve({ model, el }) {
   const gaps = new Uint8Array(gap.buffer, gap.byteOffset, gap.byteLength);
   const columns = /** @type {const} */ ([numbersIn(seconds), numbersIn(resident), numbersIn(most), gaps]);
   const curve = new MemoryCurve(new Samples(JSON.parse(model.get("data")), ...columns), (range) => {
-    model.set("chosen", { range });
-    model.save_changes();
+    model.send({ chosen: { range } });
   });
   el.append(curve.element);
   curve.draw();
