@@ -114,7 +114,7 @@ def test_each_device_counts_at_its_own_peak():
     )
 
     assert profile.memory().attrs["peak"]["cpu"]["live_bytes"] == 1000
-    assert profile.memory().attrs["peak"]["GPU_0_bfc"]["live_bytes"] == 530
+    assert profile.memory().attrs["peak"]["GPU:0"]["live_bytes"] == 530
     assert own(profile) == {"A": 1030, "B": 500}
     assert_adds_up(profile)
 
