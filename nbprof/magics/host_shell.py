@@ -4,7 +4,8 @@ import inspect
 import linecache
 from collections import defaultdict
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 RUNNERS = ("run_line_magic", "run_cell_magic")
 """The shell's methods that run a magic."""
 
-_own_cells: dict[str, int] = {}
-"""The numbers of cells that `name_cell` named, by file name, where the shell does not keep them."""
+_own_cells: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
+"""For compilers that do not keep them: the numbers of the cells `name_cell` named, by file name."""
 
 
 def cell_number(shell: "InteractiveShell") -> int:
@@ -27,15 +28,16 @@ def name_cell(shell: "InteractiveShell", source: str, raw: str) -> str:
     number = cell_number(shell)
     name: str = shell.compile.cache(source, number, raw_code=raw)
     if not hasattr(shell.compile, "_filename_map"):
-        _own_cells[name] = number
+        _own_cells.setdefault(shell.compile, {})[name] = number
     return name
 
 
 def cell_names(shell: "InteractiveShell") -> dict[str, str]:
     """Return the names of all cells run so far, such as `In [3]`, by their file names."""
     kept: dict[str, int] | None = getattr(shell.compile, "_filename_map", None)
-    numbers = {**_numbers_by_text(shell), **_own_cells} if kept is None else kept
-    return {file: f"In [{number}]" for file, number in numbers.items()}
+    if kept is None:
+        kept = _numbers_by_text(shell) | _own_cells.get(shell.compile, {})
+    return {file: f"In [{number}]" for file, number in kept.items()}
 
 
 def _numbers_by_text(shell: "InteractiveShell") -> dict[str, int]:
