@@ -53,3 +53,19 @@ class Lifetimes:
         curve = self.curve()
         moment = curve.time_ns[curve.peaks][self.device]
         return (self.start_ns <= moment) & ~(self.end_ns < moment)
+
+    def alive_between(self, begin_ns: int, end_ns: int) -> Mask:
+        """Mark what was alive when the live bytes of its device were highest between two moments.
+
+        What is released at the first moment counts, as does what is allocated at the last.
+        """
+        alive = (self.start_ns <= end_ns) & ~(self.end_ns < begin_ns)
+        _, device = np.unique(self.device[alive], return_inverse=True)
+        inside = Lifetimes(
+            device=device.astype(np.intp),
+            start_ns=np.maximum(self.start_ns[alive], begin_ns),
+            end_ns=self.end_ns[alive],
+            size=self.size[alive],
+        )
+        alive[alive] = inside.alive_at_peak()
+        return alive

@@ -15,7 +15,7 @@ from nbprof.view_kinds import VIEWS
 
 if TYPE_CHECKING:
     from nbprof.columns import Column
-    from nbprof.views.view import View
+    from nbprof.views.view import Lead, View
 
 MAX_ROWS = 100
 """The most rows of a script-free table."""
@@ -27,6 +27,9 @@ LEAST_PERCENT = 0.05
 STYLE = """<style>
 .nbprof{font-size:90%}
 .nbprof p{margin:.2em 0}
+.nbprof-lead{border-left:3px solid #d93025;padding-left:.7em;margin:.5em 0}
+.nbprof .nbprof-lead :is(td,th){text-align:left;min-width:0}
+.nbprof .nbprof-lead :is(td,th):first-child{text-align:right;min-width:0}
 .nbprof-rows{max-height:30em;overflow:auto;margin:.5em 0}
 .nbprof table{table-layout:auto;border-collapse:separate;border-spacing:0;margin:0}
 .nbprof th,.nbprof td{padding:.15em .7em;text-align:right;
@@ -52,6 +55,7 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
     lines = [
         f'<div class="nbprof">{STYLE}',
         f"<p><b>{escape(view.name)}</b>, {len(view.frame):,} rows{_after_dot(view.headline)}</p>",
+        *(() if view.lead is None else _lead(view.lead)),
         *(f"<p><small>note: {escape(note)}</small></p>" for note in view.notes),
         f'<div class="nbprof-rows" role="region" tabindex="0" aria-label="{view.name} view">',
         "<table><thead><tr>",
@@ -68,6 +72,19 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
             "<code>frame</code> has them all, <code>explore()</code> shows them.</p>"
         )
     return "\n".join([*lines, "</div>"])
+
+
+def _lead(lead: "Lead") -> Iterator[str]:
+    """Write what comes before the notes, with its table."""
+    yield f'<div class="nbprof-lead"><p><b>{escape(lead.title)}</b></p>'
+    yield from (f"<p>{escape(sentence)}</p>" for sentence in lead.sentences)
+    if lead.rows:
+        heading = "".join(f'<th scope="col">{escape(text)}</th>' for text in lead.heading)
+        yield f"<table><thead><tr>{heading}</tr></thead><tbody>"
+        for row in lead.rows:
+            yield f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+        yield "</tbody></table>"
+    yield "</div>"
 
 
 def _after_dot(headline: str) -> str:

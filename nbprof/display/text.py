@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbprof.columns import Column
-    from nbprof.views.view import View
+    from nbprof.views.view import Lead, View
 
 Row = dict[Any, Any]
 
@@ -41,7 +41,7 @@ def excerpt(view: "View") -> str:
 
 def report(view: "View") -> str:
     """Write the whole report."""
-    lines = [view.headline]
+    lines = [view.headline, *(() if view.lead is None else lead_lines(view.lead))]
     lines += [f"note: {note}" for note in view.notes]
     lines += ["", "Doc:", f"{view.name}: {VIEWS[view.name].doc}"]
     lines += [f"{heading(view, column)}: {column.help}" for column in view.columns]
@@ -51,6 +51,18 @@ def report(view: "View") -> str:
         lines.append(f"node name | {titles}")
     rows = _tree_rows(view) if view.is_tree else _op_rows(view)
     return "\n".join([*lines, *rows]) + "\n"
+
+
+def lead_lines(lead: "Lead") -> Iterator[str]:
+    """Write what comes before the notes, with its table in columns."""
+    yield lead.title
+    for sentence in lead.sentences:
+        yield f"  {sentence}"
+    table = [row for row in (lead.heading, *lead.rows) if lead.rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, *rest in table:
+        padded = [cell.ljust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        yield "    " + "  ".join([first.rjust(widths[0]), *padded]).rstrip()
 
 
 def is_empty_op(view: "View") -> bool:

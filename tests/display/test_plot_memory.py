@@ -28,8 +28,8 @@ def test_the_curve_has_the_steps_of_the_frame():
     frame = made.memory()
     line = curve(ax)
     assert line.get_drawstyle() == "steps-post"
-    assert line.get_xdata().tolist() == [0, *frame["micros"], 100]
-    assert line.get_ydata().tolist() == [0, *frame["live_bytes"], 1000]
+    assert line.get_xdata().tolist() == [*frame["micros"], 100]
+    assert line.get_ydata().tolist() == [*frame["live_bytes"], 1000]
     assert ax.get_ylabel() == "live memory (KB)"
 
 

@@ -24,9 +24,10 @@ from support.plots_by_hand import (
 from support.trace_files import host_trace
 
 import nbprof
-from nbprof.display.plots import lane_load, layout
+from nbprof.display import lane_load
+from nbprof.display.lane_load import Range
+from nbprof.display.plots import layout
 from nbprof.display.plots.colours import PALETTE
-from nbprof.display.plots.zoom import Range
 from nbprof.errors import NbprofError
 
 pytestmark = pytest.mark.usefixtures("figures_closed")

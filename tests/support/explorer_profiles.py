@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 from support.by_hand import node, profile
 
 SMALL = profile(
@@ -55,3 +57,31 @@ HOSTILE = profile(
 def wide(count):
     """Make a profile of many nodes in 40 scopes."""
     return profile(*(node(f"scope{i % 40}/node_of_some_length_{i}", "A", i) for i in range(count)))
+
+
+def crowded(rounds=600, names=1):
+    """Make a lane where every ms begins with a long MatMul and ends with many short ops.
+
+    70 % of the time is matrix work, 20 % elementwise, 10 % reductions. The short ops are runs of
+    `names` nodes each.
+    """
+    shorts = [node(f"{i}/Add", "AddV2") for i in range(names)]
+    shorts += [node(f"{i}/Sum", "Sum") for i in range(names)]
+    made = profile(node("dense/MatMul", "MatMul"), *shorts)
+    micros = np.tile([700] + 30 * [10], rounds)
+    turn = np.repeat(np.arange(rounds), 31) % names
+    which = np.tile([0] + 20 * [1] + 10 * [1 + names], rounds)
+    end = 1000 * np.cumsum(micros)
+    events = made.events.iloc[np.where(which, which + turn, 0)].reset_index(drop=True)
+    times = {
+        "start_ns": end - 1000 * micros,
+        "duration_ns": 1000 * micros,
+        "self_ns": 1000 * micros,
+    }
+    return replace(made, events=events.assign(**times))
+
+
+def with_steps(made, *steps):
+    """Return the profile with steps, each given by its start and length in µs and its name."""
+    table = pd.DataFrame(steps, columns=["start_micros", "micros", "function"])
+    return replace(made, steps=table.assign(step=range(len(steps)), traced=False))

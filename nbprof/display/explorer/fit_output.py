@@ -21,6 +21,7 @@ from nbprof.display.explorer.payload import (
     whole_payload,
 )
 from nbprof.display.explorer.run_kinds import RunKinds, find_kinds
+from nbprof.display.explorer.stretches import FINEST
 
 if TYPE_CHECKING:
     from nbprof.views.report import Report
@@ -33,11 +34,15 @@ BYTES_PER_EVENT = 3
 LEAST_ROWS = 20
 """Drop a view if fewer than this many of its rows fit."""
 LEAST_EVENTS = 200
-"""Drop the timeline, or the kinds of op runs, if fewer than this many events fit."""
+"""Drop single events from the timeline, or the kinds of op runs, if fewer than this many fit."""
+STRETCH_COUNTS = (FINEST, 600, 300, 150)
+"""Numbers of stretches to try if not all events of a timeline fit."""
 BIN_COUNTS = (96, 48, 24, 16, 12, 8)
 """Numbers of bins to try if not all events of a timeline fit."""
 KINDS_SHARE = 0.25
 """Largest share of the room for the kinds of op runs."""
+TIMELINE_SHARE = 0.2
+"""Share of the room that is kept free for the timeline, which then gets all that is left."""
 FIRST_SHARE = 0.5
 """Largest share of the room left for the view that was asked for, if it has siblings."""
 CELLS_SHARE = 0.2
@@ -58,12 +63,14 @@ def payload_within(report: "Report", room: int) -> Payload | None:
             return payload
     fitting = Fitting(report, room - SPARE)
     kinds = fitting.fit_kinds() if report.siblings else None
+    timeline = timeline_of(kinds)
+    fitting.reserved = int(TIMELINE_SHARE * room) if timeline else 0
     fitting.fit_views([report.view], FIRST_SHARE if report.siblings else 1.0, kinds)
     fitting.fit_views(report.siblings, 1.0, kinds)
     if report.view.name not in fitting.packed_views:
         return None
     fitting.fit_cells()
-    timeline = timeline_of(kinds)
+    fitting.reserved = 0
     if timeline and len(fitting.packed_views) > 1:
         fitting.fit_timeline(timeline)
     return fitting.payload()
@@ -85,24 +92,32 @@ class Fitting:
         self.store = BufferStore()
         self.parts = PackedParts()
         self.packed_views: dict[str, dict[str, Any]] = {}
+        self.reserved = 0
+        """Bytes kept free for what is packed later."""
 
     def left(self) -> int:
         """Return the bytes left after reserving some for the note on what was left out."""
         longest = [*(view.name for view in self.report.views), "the other views", "the timeline"]
         ending = make_payload(self.report, self.parts, self.store, left_out=longest).ending()
-        return self.room - self.store.page_size(ending)
+        return self.room - self.reserved - self.store.page_size(ending)
 
     def attempt(
         self, room: float, pack: Callable[[BufferStore], dict[str, Any]]
     ) -> tuple[dict[str, Any] | None, int]:
         """Pack something if it fits; return its description, None if not, and its size."""
-        grown = self.store.copy()
-        described = pack(grown)
-        size = grown.page_size(to_json(described)) - self.store.page_size()
+        size, described, grown = self.grown_by(pack)
         if size > room:
             return None, size
         self.store.adopt(grown)
         return described, size
+
+    def grown_by(
+        self, pack: Callable[[BufferStore], dict[str, Any]]
+    ) -> tuple[int, dict[str, Any], BufferStore]:
+        """Return the size of something, its description, and a store that has it."""
+        grown = self.store.copy()
+        described = pack(grown)
+        return grown.page_size(to_json(described)) - self.store.page_size(), described, grown
 
     def fit_kinds(self) -> RunKinds | None:
         """Pack the kinds of op runs; if there are too many, those of the longest runs."""
@@ -145,18 +160,31 @@ class Fitting:
             self.parts.cells, _ = self.attempt(room, partial(pack_cells, profile))
 
     def fit_timeline(self, timeline: Timeline) -> None:
-        """Pack the timeline: all events, or else the longest ones and sums over all in bins."""
+        """Pack the timeline: all events, or else stretches, the longest events and sums in bins."""
         room = self.left()
         count = len(timeline.profile.costs)
-        most = min(count, room // BYTES_PER_EVENT)
-        bins = 0 if most == count else _bins_within(timeline, BINS_SHARE * room)
-        while most >= min(LEAST_EVENTS, count):
-            pack = partial(timeline.pack, most=most, bins=bins)
-            self.parts.timeline, size = self.attempt(room, pack)
-            if self.parts.timeline is not None:
+        if count * BYTES_PER_EVENT <= room:
+            self.parts.timeline, _ = self.attempt(room, partial(timeline.pack, most=count, bins=0))
+        for stretches in STRETCH_COUNTS if self.parts.timeline is None else ():
+            pack = partial(timeline.pack, stretches=stretches)
+            size = self.grown_by(partial(pack, most=0, bins=0))[0]
+            if size <= room:
+                self.fit_events(timeline, pack, room, size)
                 return
-            bins = bins or _bins_within(timeline, BINS_SHARE * room)
-            most = min(most - 1, int(RETRY_FACTOR * most * room / size))
+
+    def fit_events(
+        self, timeline: Timeline, pack: Callable[..., dict[str, Any]], room: int, taken: int
+    ) -> None:
+        """Pack as many of the longest events as fit beside the stretches, which take `taken`."""
+        bins = _bins_within(timeline, BINS_SHARE * (room - taken))
+        most = min(len(timeline.profile.costs), (room - taken) // BYTES_PER_EVENT)
+        while self.parts.timeline is None:
+            if most < LEAST_EVENTS:
+                most = bins = 0
+            attempted = partial(pack, most=most, bins=bins)
+            self.parts.timeline, size = self.attempt(room, attempted)
+            share = (room - taken) / max(size - taken, 1)
+            most = min(most - 1, int(RETRY_FACTOR * most * share))
 
     def payload(self) -> Payload:
         """Return what was packed, with a note on what was not."""

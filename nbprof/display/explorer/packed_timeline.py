@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.display import lane_names
+from nbprof.display.explorer.stretches import FINEST, Stretches
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ BINS = 240
 """Most bins; a bin is a part of the time for which sums are stored."""
 SPARSE_BELOW = 0.7
 """Share of filled bins below which only the filled ones are stored, by kind."""
+SHARES = 8
+"""An event's share of self time is stored in steps of one in this many, if not its self time."""
 LEAST_STEPS = 8
 """Fewest steps for which bins begin where steps do."""
 
@@ -55,29 +58,40 @@ class Timeline:
     def _curve(self) -> "Curve | None":
         return memory_curve(self.profile)
 
-    def pack(self, store: "BufferStore", most: int, bins: int) -> dict[str, Any]:
+    @cached_property
+    def _stretches(self) -> Stretches:
+        return Stretches(self.kinds)
+
+    def pack(
+        self, store: "BufferStore", most: int, bins: int, stretches: int = FINEST
+    ) -> dict[str, Any]:
         """Store the `most` longest events and describe them.
 
         If that is all of them, their self times are stored, too, so that the page can add up views
-        for any stretch of time. Otherwise sums for up to `bins` bins are, for stretches that begin
-        and end with a bin.
+        for any time range. Otherwise sums for up to `bins` bins are, for ranges that begin and end
+        with a bin, and up to `stretches` stretches, which are drawn in place of all events.
         """
         events = self.profile.costs
         whole = self.kinds.complete and len(events) <= most
         chosen = np.arange(len(events)) if whole else self._longest(most)
         chosen = chosen[np.argsort(self._start[chosen], kind="stable")]
-        used, lane = np.unique(events["thread"].to_numpy()[chosen], return_inverse=True)
-        own = events["self_ns"].to_numpy(np.int64)
+        threads, duration, own = (
+            events[name].to_numpy(np.int64) for name in ("thread", "duration_ns", "self_ns")
+        )
+        used = self._stretches.threads
+        share = own[chosen] * SHARES // np.maximum(duration[chosen], 1)
         return {
             "of": len(events),
             "events": len(chosen),
             "lanes": lane_names.names(self.profile, used.tolist()),
             "start": store.times(self._start[chosen], ordered=True),
-            "micros": store.times(events["duration_ns"].to_numpy(np.int64)[chosen]),
-            "lane": store.numbers(lane),
+            "micros": store.times(duration[chosen]),
+            "lane": store.numbers(np.searchsorted(used, threads[chosen])),
             "kind": store.numbers(self.kinds.of_event[chosen]),
             "own_ns": store.numbers(own[chosen]) if whole else None,
+            "own_shares": None if whole else store.numbers(np.minimum(share, SHARES)),
             "bins": self.pack_bins(store, bins) if bins and not whole else None,
+            "stretches": None if whole else self._stretches.pack(store, stretches),
             "steps": _steps(self.profile, store),
             "memory": self._curve and self._curve.pack(store),
         }
@@ -139,7 +153,8 @@ class Timeline:
 
 
 def _steps(profile: "Profile", store: "BufferStore") -> dict[str, Any]:
-    steps = profile.steps.head(MOST_STEPS)
+    last = profile.detailed_steps["step"].max()  # what follows ran bare
+    steps = profile.steps[profile.steps["step"] <= last].head(MOST_STEPS).fillna({"micros": 0.0})
     return {
         "start": store.numbers(steps["start_micros"].round(1)),
         "micros": store.numbers(steps["micros"].round(1)),

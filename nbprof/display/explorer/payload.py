@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from nbprof.display.explorer.buffer_store import BufferStore, new_deflater, to_j
 from nbprof.display.explorer.packed_timeline import BINS, Timeline, has_timeline
 from nbprof.display.explorer.packed_view import heaviest, pack_cells, pack_view
 from nbprof.display.explorer.run_kinds import RunKinds, find_kinds
+from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
     from nbprof.views.report import Report
@@ -99,6 +100,7 @@ def make_payload(
     names = [view["name"] for view in parts.views]
     described = {
         "headline": report.headline,
+        "lead": report.lead and asdict(report.lead),
         "notes": list(report.notes),
         "missing": _note_on_missing(parts, left_out),
         "open": list(panels),
@@ -127,7 +129,10 @@ def _note_on_missing(parts: PackedParts, left_out: Sequence[str]) -> str:
         missing.append(f"the heaviest rows are here ({', '.join(counts)})")
     if timeline["events"] < timeline["of"]:
         runs = f"{timeline['events']:,} of {timeline['of']:,} op runs"
-        missing.append(f"the timeline has the longest {runs}")
+        length = format_seconds(1e3 * timeline["stretches"]["micros"])
+        missing.append(
+            f"the timeline has the longest {runs} one by one, and all in stretches of {length}"
+        )
     if left_out:
         missing.append(f"left out: {', '.join(left_out)}")
     if not missing:

@@ -9,6 +9,7 @@ from nbprof.units import format_kilobytes, format_mebibytes
 if TYPE_CHECKING:
     from nbprof.memory.namespace import Name, ObjectMemory
 
+NO_MORE = "no more"
 STYLE = """<style>
 .nbprof-objects{font-size:90%}
 .nbprof-objects p{margin:.3em 0}
@@ -20,14 +21,16 @@ STYLE = """<style>
 
 def headline(result: "ObjectMemory") -> str:
     """Write one line: what all names hold, or how much more they hold than before."""
+    about = "" if all(each.exact for each in result.names) else "about "
     if result.change:
+        more = _change(result.total)
         return (
-            f"names hold {_change(result.total)} than before the cell; the process holds "
-            f"{_change(result.resident)}"
+            f"names hold {'' if more == NO_MORE else about}{more} than before the cell; "
+            f"the process holds {_change(result.resident)}"
         )
     return (
-        f"names hold {format_mebibytes(result.total)} of the {format_mebibytes(result.resident)} "
-        "the process holds in RAM"
+        f"names hold {about}{format_mebibytes(result.total)} of the "
+        f"{format_mebibytes(result.resident)} the process holds in RAM"
     )
 
 
@@ -78,7 +81,7 @@ def _format_size(name: "Name", size: float) -> str:
 def _change(size: float) -> str:
     more = format_mebibytes(abs(size))
     if more == format_mebibytes(0):
-        return "no more"
+        return NO_MORE
     return f"{more} {'more' if size >= 0 else 'less'}"
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from nbprof._profile import Profile
+    from nbprof.display.lane_load import Range
     from nbprof.display.plots.colours import Theme
 
 INCHES = 2.6
@@ -89,7 +90,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     top = 1 - above / height
     strip = step_marks.Strip(top, top - STRIP / height, 0, ax.get_xaxis_transform())
 
-    def draw(ax: "Axes", shown: zoom.Range) -> "list[Artist]":
+    def draw(ax: "Axes", shown: "Range") -> "list[Artist]":
         label_time(ax)
         marked = step_marks.draw(ax, profile, 0.0, shown, strip, theme)
         return [*marked, *_draw_curves(ax, drawn, styles, shown, theme)]
@@ -112,8 +113,7 @@ def _curves(profile: "Profile") -> tuple[list[Curve], float]:
     curves = []
     for device, rows in table.groupby("device"):
         micros, live = (rows[name].to_numpy(float) for name in ("micros", "live_bytes"))
-        whole = np.array([min(0.0, micros[0]), *micros, last])
-        curves.append(Curve(str(device), whole, np.array([0.0, *live, live[-1]])))
+        curves.append(Curve(str(device), np.append(micros, last), np.append(live, live[-1])))
     return sorted(curves, key=lambda curve: -curve.live.max()), last
 
 
@@ -184,7 +184,7 @@ def _draw_curves(
     ax: "Axes",
     curves: list[Curve],
     styles: list[dict[str, Any]],
-    shown: zoom.Range,
+    shown: "Range",
     theme: "Theme",
 ) -> "list[Artist]":
     drawn: list[Artist] = []
@@ -200,7 +200,7 @@ def _draw_curves(
     return drawn
 
 
-def _rows_shown(curve: Curve, shown: zoom.Range) -> "npt.NDArray[np.intp]":
+def _rows_shown(curve: Curve, shown: "Range") -> "npt.NDArray[np.intp]":
     """Keep the first, last, lowest and highest point of each column."""
     column = np.floor((curve.micros - shown.start) / shown.column)
     column = np.clip(column, -1, shown.columns).astype(np.intp)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
 
-from nbprof.display.plots import lane_load, layout
+from nbprof.display import lane_load
+from nbprof.display.plots import layout
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from nbprof._profile import Profile
+    from nbprof.display.lane_load import Range
     from nbprof.display.plots.colours import Theme
-    from nbprof.display.plots.zoom import Range
 
 COLUMNS_OF_A_STEP = 4
 """Least width of a step in columns; narrower steps are merged into one strip."""

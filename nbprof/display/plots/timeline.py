@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
-from nbprof.display import lane_names
-from nbprof.display.plots import because, lane_load, layout, legends, step_marks, zoom
+from nbprof.display import lane_load, lane_names
+from nbprof.display.plots import because, layout, legends, step_marks, zoom
 from nbprof.display.plots.colours import PALETTE, theme_of
 from nbprof.display.plots.scales import label_time, plain_frame
 from nbprof.errors import NbprofError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from nbprof._profile import Profile
+    from nbprof.display.lane_load import Range
     from nbprof.display.plots.colours import Colour, Theme
 
 MOST_LANES = 40
@@ -86,7 +87,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
         legend = legends.above(ax, _patches(drawing, theme), theme, _caption(drawing, ax))
     legends.make_room(ax, legend, -1, len(drawing.threads))
 
-    def draw(ax: "Axes", shown: zoom.Range) -> "list[Artist]":
+    def draw(ax: "Axes", shown: "Range") -> "list[Artist]":
         label_time(ax)
         legends.set_caption(ax, legend, _caption(drawing, ax))
         strip = step_marks.Strip(-0.9, -0.2, len(drawing.threads), ax.transData)
@@ -206,7 +207,7 @@ def _patches(drawing: Drawing, theme: "Theme") -> list[Patch]:
     ]
 
 
-def _fill_lanes(ax: "Axes", drawing: Drawing, shown: zoom.Range, theme: "Theme") -> "list[Artist]":
+def _fill_lanes(ax: "Axes", drawing: Drawing, shown: "Range", theme: "Theme") -> "list[Artist]":
     colours = _colours(drawing, theme)
     filled = lane_load.fill(drawing.runs, len(drawing.threads), len(colours), shown)
     outlines: list[list[npt.NDArray[np.float64]]] = [[] for _ in colours]
@@ -223,7 +224,7 @@ def _fill_lanes(ax: "Axes", drawing: Drawing, shown: zoom.Range, theme: "Theme")
 
 
 def _ground_lines(
-    ax: "Axes", filled: "npt.NDArray[np.float64]", shown: zoom.Range, theme: "Theme"
+    ax: "Axes", filled: "npt.NDArray[np.float64]", shown: "Range", theme: "Theme"
 ) -> "list[Artist]":
     """Underline the lanes, darker where something ran, even if too briefly to be seen."""
     whole = [(lane, [0, shown.columns]) for lane in range(len(filled))]

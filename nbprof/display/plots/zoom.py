@@ -1,7 +1,8 @@
 """Draw at the figure's resolution, and redraw whenever the range shown changes."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from nbprof.display.lane_load import Range
 from nbprof.display.plots import layout
 
 if TYPE_CHECKING:
@@ -12,19 +13,6 @@ if TYPE_CHECKING:
 
 PER_POINT = 2
 """Columns per point; half a point is fine enough for print."""
-
-
-class Range(NamedTuple):
-    """The part of a time axis that is shown, in µs, and its width in columns."""
-
-    start: float
-    end: float
-    columns: int
-
-    @property
-    def column(self) -> float:
-        """The width of one column in µs."""
-        return (self.end - self.start) / self.columns
 
 
 def follow(ax: "Axes", draw: "Callable[[Axes, Range], list[Artist]]") -> None:

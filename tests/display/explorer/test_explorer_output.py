@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from support.by_hand import node, profile
 from support.explorer_pages import PageData, script_of, unpack
-from support.explorer_profiles import HOSTILE, SMALL, TIMED, TRAINED, every_micro, wide
+from support.explorer_profiles import HOSTILE, SMALL, TIMED, TRAINED, crowded, every_micro, wide
 
 import nbprof.display
 from nbprof.display.explorer import page, payload
+from nbprof.display.explorer.buffer_store import BufferStore
 from nbprof.display.explorer.fit_output import payload_within
 from nbprof.display.explorer.script import script
 from nbprof.views import VIEWS, report
@@ -194,7 +195,8 @@ def test_if_only_the_timeline_is_cut_the_note_mentions_no_rows():
 
     assert all(view["rows"] == view["of"] for view in data["views"])
     assert data["missing"] == (
-        f"the timeline has the longest {data['timeline']['events']:,} of 20,000 op runs. "
+        f"the timeline has the longest {data['timeline']['events']:,} of 20,000 op runs "
+        "one by one, and all in stretches of 841 µs. "
         "All of it: view.explore(), or view.to_html(path)."
     )
 
@@ -216,7 +218,10 @@ def test_a_file_notes_that_its_timeline_has_the_longest_runs(monkeypatch):
 
     assert described["timeline"]["events"] == 5
     runs = len(TIMED.events)
-    assert described["missing"] == f"the timeline has the longest 5 of {runs:,} op runs."
+    assert described["missing"] == (
+        f"the timeline has the longest 5 of {runs:,} op runs one by one, "
+        "and all in stretches of 1.25 ms."
+    )
 
 
 def test_a_view_of_a_million_rows_ships_the_heaviest_and_notes_how_many_are_missing():
@@ -253,6 +258,48 @@ def test_with_too_many_kinds_of_runs_only_the_longest_runs_are_kept_without_sums
     assert timeline["events"] == 2 < timeline["of"]
     assert kinds.count == 2
     assert not kinds.complete
+
+
+def test_the_timeline_is_there_even_if_the_views_could_take_all_the_room():
+    cell = crowded(1400, names=3000)
+    html = page.output(report_of(cell.op()), 120_000)
+
+    data = PageData(html)
+
+    assert len(cell.events) > 40_000
+    assert len(html.encode()) <= 120_000
+    assert any(view["rows"] < view["of"] for view in data["views"])
+    assert data["timeline"]["stretches"]["count"] == 1200
+
+
+@pytest.mark.parametrize("most", [1200, 150])
+def test_stretches_are_filled_by_the_time_of_each_op_type(most):
+    cell = crowded(50)
+    timeline = payload.timeline_of(payload.all_kinds(Report(view=cell.op())))
+    store = BufferStore()
+
+    packed = timeline.pack(store, most=10, bins=0, stretches=most)["stretches"]
+
+    filled = np.zeros((len(unpack(packed["kinds"], store.buffers)), packed["count"]))
+    at = np.cumsum(unpack(packed["gaps"], store.buffers)).astype(int)
+    filled.ravel()[at] = unpack(packed["level"], store.buffers)
+    micros = filled.sum(axis=1) / packed["levels"] * packed["micros"]
+    assert micros.sum() == pytest.approx(50_000, rel=0.01)
+    assert sorted(micros) == pytest.approx([5_000, 10_000, 35_000], rel=0.02)
+    assert filled.sum(axis=0).max() <= packed["levels"] + len(filled)
+
+
+def test_a_stretch_in_which_next_to_nothing_ran_is_marked():
+    made = profile(node("a", "A"), node("b", "B"))
+    times = {"start_ns": [0, 10**9 - 10], "duration_ns": 10, "self_ns": 10}
+    lone = replace(made, events=made.events.assign(**times))
+    timeline = payload.timeline_of(payload.all_kinds(Report(view=lone.op())))
+    store = BufferStore()
+
+    packed = timeline.pack(store, most=0, bins=0)["stretches"]
+
+    assert np.cumsum(unpack(packed["gaps"], store.buffers)).tolist() == [0, 2 * 1200 - 1]
+    assert unpack(packed["level"], store.buffers) == [0, 0]
 
 
 def test_a_cut_timeline_has_sums_for_parts_of_the_time():

@@ -129,12 +129,19 @@ export class Canvas {
    * @param {number} x
    * @param {number} y
    * @param {number} room
+   * @param {string} [colour]
+   * @returns {number} the room it takes
    */
-  label(pen, text, x, y, room) {
-    pen.fillStyle = LABEL_COLOUR;
+  label(pen, text, x, y, room, colour = LABEL_COLOUR) {
     const whole = pen.measureText(text).width;
-    const letters = Math.floor((text.length * room) / whole) - 1;
-    if (whole <= room) pen.fillText(text, x, y);
-    else if (letters > 1) pen.fillText(`${text.slice(0, letters)}…`, x, y);
+    let letters = Math.floor((text.length * room) / whole) - 1;
+    let shown = whole <= room ? text : `${text.slice(0, letters)}…`;
+    for (; whole > room && letters > 1 && pen.measureText(shown).width > room; letters--) {
+      shown = `${text.slice(0, letters - 1)}…`;
+    }
+    if (whole > room && letters <= 1) return 0;
+    pen.fillStyle = colour;
+    pen.fillText(shown, x, y);
+    return pen.measureText(shown).width;
   }
 }

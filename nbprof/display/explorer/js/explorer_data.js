@@ -9,9 +9,13 @@ import { Table } from "./view_table.js";
 /** @typedef {import("./packed_columns.js").Buffers} Buffers */
 /** @typedef {import("./packed_columns.js").Packed} Packed */
 /**
+ * What a report says before its notes.
+ * @typedef {{title: string, sentences: string[], heading: string[], rows: string[][]}} Lead
+ */
+/**
  * What `payload.py` describes.
- * @typedef {{headline: string, notes: string[], missing: string, open: string[], first: number,
- *   strings: number[], views: import("./view_table.js").PackedView[],
+ * @typedef {{headline: string, lead: Lead | null, notes: string[], missing: string,
+ *   open: string[], first: number, strings: number[], views: import("./view_table.js").PackedView[],
  *   kinds: import("./run_kinds.js").PackedKinds | null,
  *   cells: {files: Packed, lines: Packed, texts: Packed} | null,
  *   timeline: import("./timeline_data.js").PackedTimeline | null}} Payload
@@ -41,6 +45,7 @@ export class ExplorerData {
    */
   constructor(payload, buffers) {
     this.headline = payload.headline;
+    this.lead = payload.lead;
     this.notes = payload.notes;
     this.missing = payload.missing;
     this.open = payload.open;

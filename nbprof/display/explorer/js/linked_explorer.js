@@ -3,6 +3,7 @@
 import { copyText, saveCsv } from "./clipboard.js";
 import { afterPaint, element, ownKeys } from "./dom.js";
 import { Flame } from "./flame.js";
+import { leadElement } from "./lead.js";
 import { rowOf, selectedKinds } from "./run_kinds.js";
 import { ShownNumbers } from "./shown_numbers.js";
 import { Source } from "./source.js";
@@ -114,10 +115,11 @@ export class Explorer {
 
   /** @returns {HTMLElement} all panels, from top to bottom */
   arrange() {
-    const { headline, notes, missing } = this.data;
+    const { headline, lead, notes, missing } = this.data;
     return ownKeys(
       "nbx",
       ...(headline ? [element("p", { class: "nbx-line" }, headline)] : []),
+      ...(lead ? [leadElement(lead)] : []),
       ...notes.map((note) => element("p", { class: "nbx-line nbx-note" }, `note: ${note}`)),
       this.toolbar.element,
       ...(this.timeline ? [this.timeline.element] : []),

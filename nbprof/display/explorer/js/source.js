@@ -28,7 +28,12 @@ export function linesOf(table) {
   const lineOf = [];
   for (let row = 0; row < table.rows; row++) {
     const found = /^(.+):(\d+):[^:]*$/.exec(table.nameOf(row));
-    if (!found) continue;
+    if (!found) {
+      // A layer belongs to the line that runs it.
+      lineOf[row] = lineOf[table.parent[row]];
+      lineOf[row]?.rows.push(row);
+      continue;
+    }
     const key = `${found[1]}:${found[2]}`;
     const text = table.source ? table.strings[table.source[row]] : "";
     const fresh = { file: found[1], line: Number(found[2]), text, rows: [], tops: [] };

@@ -61,8 +61,10 @@ export class Timeline {
     const drawing = this.canvas.element;
     this.element = element("div", { class: "nbx-flame" }, bar, drawing, this.canvas.tip, this.legend);
     this.canvas.observer.observe(this.element);
-    /** @type {string[]} the colour of each kind, set before the first drawing */
-    this.colours = [];
+    /** @type {import("./families.js").Division | null} set before the first drawing */
+    this.division = null;
+    /** @type {import("./lane_load.js").LaneLoad | null} what the strip below the lanes shows */
+    this.strip = null;
     drawing.addEventListener("pointerdown", (event) => this.press(event));
     drawing.addEventListener("pointermove", (event) => this.point(event));
     drawing.addEventListener("pointerleave", () => this.canvas.showTip());
@@ -76,17 +78,17 @@ export class Timeline {
 
   describe() {
     const { count, of, lanes, memory } = this.events;
-    const cut = count < of ? `the longest ${count} of ${of}` : `${count}`;
+    const cut = count < of ? `, the longest ${count} one by one` : "";
     const peak = memory ? `, memory up to ${format(memory.peak.live_bytes, "bytes")}` : "";
-    return `timeline of ${cut} op runs on ${lanes.length} lanes${peak}; the table has the numbers`;
+    return `timeline of ${of} op runs${cut}, on ${lanes.length} lanes${peak}; the table has the numbers`;
   }
 
   /** Colour the op runs as chosen. */
   divide() {
     const { kinds } = this.events;
     const { divide } = DIVISIONS.find(({ name }) => name === this.colour.value) ?? DIVISIONS[0];
-    const { of, categories } = divide(kinds);
-    this.colours = Array.from(of, (category) => categories[category].colour);
+    const { of, categories } = (this.division = divide(kinds));
+    this.strip = null;
     const used = new Set(of);
     this.legend.replaceChildren(...swatches(categories.filter((_, place) => used.has(place))));
     this.draw();
@@ -96,6 +98,7 @@ export class Timeline {
   highlight(kinds) {
     if (kinds === null && this.highlighted === null) return;
     this.highlighted = kinds;
+    this.strip = null;
     this.draw();
   }
 
@@ -113,8 +116,8 @@ export class Timeline {
   draw() {
     if (this.element?.hidden || !this.element?.clientWidth) return;
     this.drawn = true;
-    if (this.colours.length < this.events.kinds.count) this.divide();
-    else drawScene(this);
+    if (this.division) drawScene(/** @type {any} */ (this));
+    else this.divide();
   }
 
   /**

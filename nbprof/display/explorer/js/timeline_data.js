@@ -10,8 +10,11 @@ import { numbers } from "./packed_columns.js";
  * @typedef {{device: string, micros: Packed, bytes: Packed,
  *   peak: {micros: number, live_bytes: number}}} PackedMemory
  * @typedef {{edges: Packed, kind?: Packed, part?: Packed, runs: Packed, ns: Packed}} PackedBins
+ * @typedef {{count: number, micros: number, levels: number, kinds: Packed, gaps: Packed,
+ *   level: Packed}} PackedStretches
  * @typedef {{of: number, events: number, lanes: string[], start: Packed, micros: Packed,
- *   lane: Packed, kind: Packed, own_ns: Packed | null, bins: PackedBins | null,
+ *   lane: Packed, kind: Packed, own_ns: Packed | null, own_shares: Packed | null,
+ *   bins: PackedBins | null, stretches: PackedStretches | null,
  *   steps: {start: Packed, micros: Packed, names: Packed},
  *   memory: PackedMemory | null}} PackedTimeline
  */
@@ -70,6 +73,38 @@ class Bins {
   }
 }
 
+/** Steps in which an op run's share of self time is stored, if not its self time. */
+const SHARES = 8;
+
+/** All op runs together: how full each short part of the time is, for a timeline that lacks some. */
+class Stretches {
+  /**
+   * @param {PackedStretches} packed
+   * @param {import("./packed_columns.js").Buffers} buffers
+   */
+  constructor(packed, buffers) {
+    this.count = packed.count;
+    /** The length of each in µs. */
+    this.micros = packed.micros;
+    /** A kind for each group of op runs, -1 if none is known. */
+    this.kinds = numbers(packed.kinds, buffers);
+    let sum = 0;
+    /** Stretches of groups of lanes, in that order, in which anything ran. */
+    this.at = numbers(packed.gaps, buffers).map((gap) => (sum += gap));
+    this.share = numbers(packed.level, buffers).map((level) => level / packed.levels);
+  }
+
+  /** @param {(lane: number, kind: number, begin: number, end: number, share: number) => void} visit */
+  each(visit) {
+    const { at, share, kinds, count, micros } = this;
+    for (let i = 0; i < at.length; i++) {
+      const row = Math.floor(at[i] / count);
+      const begin = (at[i] - row * count) * micros;
+      visit(Math.floor(row / kinds.length), kinds[row % kinds.length], begin, begin + micros, share[i]);
+    }
+  }
+}
+
 /**
  * Convert whole nanoseconds, which add up exactly, into µs.
  * @param {Float64Array} events
@@ -95,7 +130,9 @@ export class Events {
     this.lane = numbers(packed.lane, buffers);
     this.kind = numbers(packed.kind, buffers);
     this.ownNs = packed.own_ns && numbers(packed.own_ns, buffers);
+    this.ownShares = packed.own_shares && numbers(packed.own_shares, buffers);
     this.bins = packed.bins && new Bins(packed.bins, buffers);
+    this.stretches = packed.stretches && new Stretches(packed.stretches, buffers);
     const [starts, lengths, names] = ["start", "micros", "names"].map((name) =>
       numbers(packed.steps[/** @type {"start" | "micros" | "names"} */ (name)], buffers),
     );
@@ -117,6 +154,17 @@ export class Events {
     }
     for (const { start, micros } of this.steps) this.end = Math.max(this.end, start + micros);
     if (this.bins) this.end = Math.max(this.end, (this.bins.edges.at(-1) ?? 0) + 1);
+    if (this.stretches) this.end = Math.max(this.end, this.stretches.count * this.stretches.micros);
+  }
+
+  /**
+   * @param {number} event
+   * @returns {number} the share of its duration that is its own, not that of ops inside or waiting
+   */
+  ownShare(event) {
+    const { ownNs, ownShares, micros } = this;
+    if (ownNs) return Math.min(ownNs[event] / (1e3 * micros[event]) || 0, 1);
+    return ownShares ? ownShares[event] / SHARES : 1;
   }
 
   /** Whether any stretch of time can be added up, not only whole bins. */

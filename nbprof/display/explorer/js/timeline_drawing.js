@@ -1,5 +1,6 @@
 /** Drawing the timeline: steps, lanes of op runs, live memory, and a strip of everything. */
 
+import { drawRuns, drawRunsTogether } from "./runs_drawing.js";
 import { format } from "./units.js";
 
 /** @typedef {import("./timeline_data.js").Events} Events */
@@ -13,7 +14,7 @@ import { format } from "./units.js";
  * @property {number} to
  * @property {Range | null} range
  * @property {number} active the op run that has the keyboard focus, or -1
- * @property {string[]} colours one for each kind
+ * @property {import("./families.js").Division} division the category of each kind
  * @property {Uint8Array | null} highlighted the selected kinds; null if nothing is selected
  */
 
@@ -26,12 +27,8 @@ export const STRIP = 22;
 /** Height of the memory curve in pixels. */
 const CURVE = 44;
 const GAP = 4;
-/** Opacity of op runs that are not highlighted. */
-const PALE = 0.22;
-/** Least width of an op run that shows its type, in pixels. */
-const LEAST_TYPE = 40;
-/** Most op runs drawn into one pixel of a lane; twice as many if highlighted. */
-const CROWD = 4;
+/** Least room for a step's label to have its name, in pixels. */
+const LEAST_STEP_NAME = 110;
 
 /** @param {Events} events */
 export function stripTop({ lanes, memory }) {
@@ -46,7 +43,7 @@ export function drawScene(scene) {
   if (!pen) return;
   const { ink, paper } = canvas.colours;
   drawSteps(scene, pen, ink);
-  drawEvents(scene, pen, STEPS, LANE, scene.from, scene.to);
+  drawRuns(scene, pen, STEPS, LANE - 1);
   drawLanes(scene, pen, ink, paper);
   drawMemory(scene, pen, ink);
   drawStrip(scene, pen, ink);
@@ -72,7 +69,8 @@ function xOf({ from, to, canvas }, micros) {
  * @param {string} ink
  */
 function drawSteps(scene, pen, ink) {
-  pen.strokeStyle = pen.fillStyle = ink;
+  pen.strokeStyle = ink;
+  let free = 0;
   for (const [number, { start, micros, name }] of scene.events.steps.entries()) {
     const x = xOf(scene, start);
     const wide = xOf(scene, start + micros) - x;
@@ -80,49 +78,14 @@ function drawSteps(scene, pen, ink) {
     pen.globalAlpha = 0.4;
     pen.strokeRect(x + 0.5, 2.5, Math.max(wide - 1, 0.5), STEPS - 6);
     pen.globalAlpha = 1;
-    const text = wide > 140 ? `step ${number}: ${name}` : `${number}`;
-    if (wide > 24) pen.fillText(text, Math.max(x, 0) + 4, STEPS / 2 - 0.5);
-  }
-}
-
-/**
- * Draw the op runs between two times.
- * @param {Scene} scene
- * @param {CanvasRenderingContext2D} pen
- * @param {number} top
- * @param {number} tall
- * @param {number} from
- * @param {number} to
- */
-function drawEvents({ events, canvas, colours, highlighted }, pen, top, tall, from, to) {
-  const { start, micros, lane, kind, lanes, longest, count } = events;
-  const { width } = canvas;
-  const scale = width / (to - from);
-  const before = pen.globalAlpha;
-  const last = new Float64Array(lanes.length).fill(-1);
-  const crowd = new Uint8Array(lanes.length);
-  for (let i = events.after(from - longest); i < count && start[i] < to; i++) {
-    const x = (start[i] - from) * scale;
-    const end = x + micros[i] * scale;
-    const pale = highlighted !== null && !highlighted[kind[i]];
-    if (end < 0 || events.kinds.isFused(kind[i])) continue;
-    const wide = Math.max(end - x, 1);
-    // Draw only some of the op runs that begin in the same pixel, and more of the highlighted ones.
-    if (x >= last[lane[i]] + 1) {
-      last[lane[i]] = Math.floor(x);
-      crowd[lane[i]] = 0;
-    } else if (wide < LEAST_TYPE && crowd[lane[i]] >= (pale || !highlighted ? CROWD : 2 * CROWD)) continue;
-    crowd[lane[i]] += wide === 1 ? CROWD : 1;
-    pen.globalAlpha = pale ? before * PALE : before;
-    pen.fillStyle = colours[kind[i]];
-    const y = top + lane[i] * tall;
-    pen.fillRect(x, y, wide, Math.max(tall - 1, 1));
-    if (wide > LEAST_TYPE && tall === LANE) {
-      const room = Math.min(end, width) - Math.max(x, 0) - 6;
-      canvas.label(pen, events.kinds.typeOf(kind[i]), Math.max(x, 0) + 3, y + LANE / 2, room);
+    // Steps of several threads may overlap; their labels must not.
+    const left = Math.max(x, free) + 4;
+    const room = Math.min(x + wide, scene.canvas.width) - left - 2;
+    const text = room > LEAST_STEP_NAME ? `step ${number}: ${name}` : `${number}`;
+    if (room > pen.measureText(`${number}`).width) {
+      free = left + scene.canvas.label(pen, text, left, STEPS / 2 - 0.5, room, ink);
     }
   }
-  pen.globalAlpha = before;
 }
 
 /**
@@ -184,10 +147,10 @@ function drawMemory(scene, pen, ink) {
  * @param {string} ink
  */
 function drawStrip(scene, pen, ink) {
-  const { end, lanes } = scene.events;
+  const { end } = scene.events;
   const top = stripTop(scene.events);
   pen.globalAlpha = 0.7;
-  drawEvents(scene, pen, top, STRIP / lanes.length, 0, end);
+  drawRunsTogether(scene, pen, top, STRIP);
   pen.globalAlpha = 1;
   const scale = scene.canvas.width / end;
   pen.strokeStyle = ink;

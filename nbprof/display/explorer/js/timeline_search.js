@@ -7,15 +7,21 @@
  * @param {number} time
  * @param {number} wanted the lane
  * @param {number} pixel its length in µs
- * @returns {number} the innermost op run there, or -1
+ * @returns {number} the op run that took the most time in that pixel, or -1
  */
 export function eventAt(events, time, wanted, pixel) {
   const { start, micros, lane, kind, kinds, count, longest } = events;
   let found = -1;
+  let most = -1;
   for (let i = events.after(time - Math.max(longest, pixel)); i < count && start[i] <= time; i++) {
-    if (lane[i] !== wanted || kinds.isFused(kind[i])) continue;
-    const here = time < start[i] + Math.max(micros[i], pixel);
-    if (here && (found < 0 || micros[i] <= micros[found])) found = i;
+    const end = start[i] + micros[i];
+    if (lane[i] !== wanted || kinds.isFused(kind[i]) || time >= Math.max(end, start[i] + pixel)) continue;
+    const inside = Math.min(end, time + pixel) - Math.max(start[i], time - pixel);
+    const own = inside * events.ownShare(i);
+    if (own > most || (own === most && micros[i] <= micros[found])) {
+      found = i;
+      most = own;
+    }
   }
   return found;
 }

@@ -1,23 +1,32 @@
-"""How much of each column of a figure the op runs of a lane fill, by colour.
+"""How much of each column of a drawing the op runs of a lane fill, by colour.
 
 Millions of runs become a few thousand columns, without a Python object per run. A run fills a share
 of its duration: its self time, without the ops inside it and without waiting. The filled area is
 the time that the views count, except where a column would be more than full.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import Floats, Rows
 
-if TYPE_CHECKING:
-    from nbprof.display.plots.zoom import Range
-
-
 TINY = 1e-9
 """Smallest share of a column that is not a rounding error."""
+
+
+class Range(NamedTuple):
+    """The part of a time axis that is shown, in µs, and its width in columns."""
+
+    start: float
+    end: float
+    columns: int
+
+    @property
+    def column(self) -> float:
+        """The width of one column in µs."""
+        return (self.end - self.start) / self.columns
 
 
 class Runs(NamedTuple):
@@ -30,7 +39,7 @@ class Runs(NamedTuple):
     share: Floats
 
 
-def fill(runs: Runs, lanes: int, colours: int, shown: "Range") -> Floats:
+def fill(runs: Runs, lanes: int, colours: int, shown: Range) -> Floats:
     """Return the share filled, by lane, colour and column; the colours add up to at most 1."""
     group = runs.lane * colours + runs.colour
     shape = lanes * colours, shown.columns + 2
@@ -45,7 +54,7 @@ def fill(runs: Runs, lanes: int, colours: int, shown: "Range") -> Floats:
     return shares
 
 
-def _columns(micros: Floats, shown: "Range") -> Floats:
+def _columns(micros: Floats, shown: Range) -> Floats:
     return np.clip((micros - shown.start) / shown.column, 0, shown.columns)
 
 
@@ -72,7 +81,7 @@ def _reached(
     return reached
 
 
-def outlines(filled: Floats, shown: "Range", bottom: float, height: float) -> list[list[Floats]]:
+def outlines(filled: Floats, shown: Range, bottom: float, height: float) -> list[list[Floats]]:
     """Stack the colours of one lane and return the outlines of each."""
     top = bottom + height * np.cumsum(filled, axis=0)
     base = np.vstack((np.full((1, filled.shape[1]), bottom), top[:-1]))
