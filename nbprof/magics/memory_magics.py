@@ -123,7 +123,7 @@ class MemoryMagics(Magics):
             result = _report(MEMOBJ, lambda: self._left_behind(before, parsed), parsed)
         return code.shown(result if "o" in parsed else value)
 
-    def _held(self, parsed: ParsedLine) -> "ObjectMemory":
+    def _held(self, parsed: ParsedLine, earlier: "ObjectMemory | None" = None) -> "ObjectMemory":
         """Measure what the notebook's names hold, or those on the line."""
         from nbprof.memory.namespace import size_names
 
@@ -141,13 +141,13 @@ class MemoryMagics(Magics):
                 raise NbprofError(f"there is no variable {name} in this notebook.")
         measured = {name: names[name] for name in chosen} if chosen else names
         containers = shell, shell.user_ns, shell.user_ns.get("Out")
-        return size_names(measured, parsed.get("n", DEFAULT_ROWS), containers)
+        return size_names(measured, parsed.get("n", DEFAULT_ROWS), containers, earlier)
 
     def _left_behind(self, before: "ObjectMemory", parsed: ParsedLine) -> "ObjectMemory":
         """Measure how much more the names hold now than before."""
         from nbprof.memory.namespace import difference
 
-        return difference(before, self._held(parsed))
+        return difference(before, self._held(parsed, before))
 
     def _targets(self, parsed: ParsedLine, cell: Cell | None) -> "list[Target]":
         """Find the functions that -f names; without -f, take the cell's own lines."""

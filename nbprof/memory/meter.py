@@ -6,8 +6,8 @@ Each reading takes microseconds. Nothing is forked, killed or run again.
 import gc
 import math
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -91,6 +91,15 @@ class Measurement(AbstractContextManager["Measurement"]):
             self._marks[place] = replace(begun, end=time.perf_counter() - self._began)
 
         return end
+
+    @contextmanager
+    def left_out(self) -> Iterator[None]:
+        """Leave what happens in the block out of the curve; the peak of the run has it."""
+        self._sampler.pause()
+        try:
+            yield
+        finally:
+            self._sampler.resume()
 
     def _read_last(self) -> Reading:
         if self._last is None:

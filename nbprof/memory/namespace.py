@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SIZING_SECONDS = 0.35
 """Time budget for sizing all names, in seconds."""
+PATIENCE = 4
+"""How many times longer to size again what was sized in time before."""
 SHARED_SECONDS = 0.2
 """Time budget for sizing again, each by itself, the names that share memory, in seconds."""
 
@@ -33,6 +35,8 @@ class Name:
     """Whether the amounts are exact; otherwise they are estimates or lower bounds."""
     identity: int = 0
     """The object's id, to detect that a cell bound the name to another object."""
+    late_at: float = math.inf
+    """How many of its objects had been met when the time for sizing was up."""
 
 
 @dataclass(frozen=True)
@@ -108,25 +112,34 @@ class ObjectMemory(Result):
 
 
 def size_names(
-    names: Mapping[str, Any], rows: int = 15, beyond: Iterable[Any] = ()
+    names: Mapping[str, Any],
+    rows: int = 15,
+    beyond: Iterable[Any] = (),
+    earlier: ObjectMemory | None = None,
 ) -> ObjectMemory:
-    """Size what each name holds, leaving out modules, classes and the objects in `beyond`."""
+    """Size what each name holds, leaving out modules, classes and the objects in `beyond`.
+
+    What an `earlier` measurement had no time to size in full is sized as far as it was then, so
+    that the sizes of objects that have not changed are equal.
+    """
     sizable = {
         name: value
         for name, value in names.items()
         if not isinstance(value, ModuleType | type | BuiltinFunctionType)
     }
     resident = resident_bytes()
-    sizer = Sizer(SIZING_SECONDS, beyond)
+    sizer = Sizer(SIZING_SECONDS * (1 if earlier is None else PATIENCE), beyond)
+    most = {each.name: each.late_at for each in earlier.names} if earlier else {}
     found = {}
     for name in sorted(sizable, key=lambda name: _rank(sizable[name])):
-        found[name] = (*sizer.add(sizable[name]), sizer.shares)
+        size, exact = sizer.add(sizable[name], most.get(name, math.inf))
+        found[name] = size, exact, sizer.shares, sizer.late_at
     by_itself = Sizer(SHARED_SECONDS, beyond)
     sized = []
     for name, value in sizable.items():
-        size, exact, shares = found[name]
+        size, exact, shares, late_at = found[name]
         reached = max(size, by_itself.fresh().add(value)[0]) if shares else size
-        sized.append(Name(name, type_name(type(value)), size, reached, exact, id(value)))
+        sized.append(Name(name, type_name(type(value)), size, reached, exact, id(value), late_at))
     kinds = (Kind(kind, *figures) for kind, figures in sizer.by_type.items())
     return ObjectMemory(
         tuple(sorted(sized, key=lambda each: -each.bytes)),
@@ -163,7 +176,9 @@ def difference(before: ObjectMemory, after: ObjectMemory) -> ObjectMemory:
             states[now.name] = "changed"
         grown = now.bytes - (was.bytes if was else 0)
         reached = now.reached - (was.reached if was else 0)
-        if now.name in states or grown:
+        # A lower bound that is lower than before does not mean that anything was released.
+        is_known = now.exact or was is None or not was.exact or grown > 0
+        if now.name in states or (grown and is_known):
             exact = now.exact and (was is None or was.exact)
             names.append(Name(now.name, now.type, grown, reached, exact))
     for was in earlier.values():

@@ -6,6 +6,7 @@ internals of TensorFlow and the notebook are not followed.
 """
 
 import gc
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -35,6 +36,7 @@ MOST_ELEMENTS = 100_000
 """Size at most this many elements of an array of objects."""
 CLOCK_EVERY = 512
 """Check the clock once per this many objects."""
+NEVER = math.inf
 
 
 Sizing = tuple[int, list[Any], bool]
@@ -48,6 +50,11 @@ class Sizer:
         self._counts: dict[type, list[int]] = {}
         self.shares = False
         """Whether the object added last shares something with what was counted before it."""
+        self.late_at = NEVER
+        """How many objects of the one added last had been met when the time was up."""
+        self._met = 0
+        self._most = NEVER
+        """How many objects to meet, if a number was given instead of the time."""
         self._deadline = time.perf_counter() + seconds
         self._seen: set[int] = set()
         self._beyond = frozenset(map(id, beyond))
@@ -74,23 +81,27 @@ class Sizer:
             named[name] = (before[0] + count, before[1] + size)
         return named
 
-    def add(self, value: Any) -> tuple[int, bool]:
-        """Return the bytes an object adds to what was counted, and whether they are exact."""
-        total, exact, sized = 0, True, 0
-        self.shares = False
+    def add(self, value: Any, most: float = NEVER) -> tuple[int, bool]:
+        """Return the bytes an object adds to what was counted, and whether they are exact.
+
+        `most` is the `late_at` of an earlier Sizer: given that, the time does not matter, and an
+        object that has not changed has the same size, even if it is an estimate.
+        """
+        total, exact = 0, True
+        self.shares, self.late_at, self._met, self._most = False, NEVER, 0, most
         seen, left = self._seen, [value]
         while left:
             each = left.pop()
             number, kind = id(each), type(each)
+            self._met += 1
+            if self._met % CLOCK_EVERY == 0 and self._is_late():
+                return _extrapolated(value, total, len(left) + 1), False
             if number in seen:
                 self.shares |= kind not in PLAIN
                 continue
             if isinstance(each, NOT_FOLLOWED) or number in self._beyond:
                 continue
             seen.add(number)
-            sized += 1
-            if sized % CLOCK_EVERY == 0 and self._is_late():
-                return _extrapolated(value, total, len(left)), False
             size, further, is_exact = self._size(each)
             exact &= is_exact
             total += size
@@ -123,7 +134,11 @@ class Sizer:
         return [], sum(size for _, size in found.values())
 
     def _is_late(self) -> bool:
-        return time.perf_counter() > self._deadline
+        timed = self._most == NEVER
+        late = time.perf_counter() > self._deadline if timed else self._met >= self._most
+        if late:
+            self.late_at = min(self.late_at, self._met)
+        return late
 
     def _size(self, value: Any) -> Sizing:
         if type(value) in PLAIN:
@@ -158,7 +173,7 @@ class Sizer:
 
     def _other(self, value: Any) -> Sizing:
         size = shallow_size(value)
-        further = gc.get_referents(value) if gc.is_tracked(value) else []
+        further = gc.get_referents(value)  # whether it is tracked changes with each collection
         if not further and isinstance(nbytes := _attribute(value, "nbytes"), int):
             size = max(size, nbytes)  # an array of another library
         return size, further, True

@@ -9,7 +9,7 @@ from nbprof.memory.result_base import Result
 from nbprof.memory.sampler import Curve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import numpy as np
     import numpy.typing as npt
@@ -79,16 +79,16 @@ class MemoryRun:
     curve: Curve = field(default_factory=Curve)
     marks: tuple[Mark, ...] = ()
 
-    def tables(self, later_ns: int) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    def tables(self, on_clock: "Callable[[Ints], Ints]") -> "tuple[pd.DataFrame, pd.DataFrame]":
         """Return samples and statements as tables of a Profile.
 
-        `later_ns` is how much later than the Profile's clock this run began, in ns.
+        `on_clock` puts times since the start of this run, in ns, on the Profile's clock.
         """
         import numpy as np
         import pandas as pd
 
         def on_profile_clock(seconds: "Iterable[float]") -> "Ints":
-            return np.rint(np.fromiter(seconds, float) * 1e9).astype(np.int64) + later_ns
+            return on_clock(np.rint(np.fromiter(seconds, float) * 1e9).astype(np.int64))
 
         curve = self.curve
         lines = [mark for mark in self.marks if mark.kind == LINE]

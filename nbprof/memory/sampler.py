@@ -78,6 +78,7 @@ class Sampler:
         self._began = time.perf_counter()
         self._children_due = CHILDREN_PERIOD
         self._stopped = False
+        self._paused = False
         self._lock = threading.Lock()
         """Held while a sample is taken, so that none is taken after `stop`."""
         self._stop_signal = threading.Lock()
@@ -102,6 +103,22 @@ class Sampler:
             self._stopped = True
         self._stop_signal.release()
 
+    def pause(self) -> None:
+        """Record a sample, and no more until `resume`."""
+        with self._lock:
+            if self._stretch is not None and not self._stopped:
+                self._sample(self._stretch)
+                self._paused = True
+
+    def resume(self) -> None:
+        """Record a sample that knows nothing of the pause, with a gap before it."""
+        with self._lock:
+            if self._paused and self._stretch is not None and not self._stopped:
+                resident = self._watermark.sample(self._stretch).resident
+                self.curve.add(self._elapsed(), resident, resident, 0.0)
+                self.curve.gap[-1] = 1
+            self._paused = False
+
     def end(self, reading: Reading, seconds: float) -> None:
         """Record the last sample."""
         self.curve.add(seconds, reading.resident, reading.most, self._wait(seconds))
@@ -114,6 +131,8 @@ class Sampler:
             with self._lock:
                 if self._stopped:
                     return
+                if self._paused:
+                    continue
                 if self._timeout is not None and self._elapsed() >= self._timeout:
                     self._on_timeout()
                     return

@@ -66,6 +66,10 @@ class Watermark:
         """Why peaks may be lower bounds, in a sentence; None if they are exact."""
         return self._source.shortcoming
 
+    def resident(self) -> int:
+        """Read what is held now, and nothing else."""
+        return self._source.read().resident
+
     def open(self) -> Stretch:
         """Begin a stretch."""
         with self._lock:
@@ -182,6 +186,11 @@ def watermark() -> Watermark:
     if _owner is None:
         _owner = Watermark(_source())
     return _owner
+
+
+def resident_bytes() -> int:
+    """Return how many bytes the process holds, without resetting the watermark."""
+    return watermark().resident()
 
 
 def _source() -> Source:

@@ -14,7 +14,7 @@ def test_marks_are_a_frame():
 
 
 def test_samples_and_statements_are_moved_to_the_clock_of_a_profile():
-    samples, statements = marked_by_hand().largest.tables(later_ns=5)
+    samples, statements = marked_by_hand().largest.tables(lambda since_ns: since_ns + 5)
 
     assert samples["start_ns"].tolist() == [5, 10_000_005, 200_000_005, 210_000_005]
     assert samples["gap"].tolist() == [False, False, True, False]

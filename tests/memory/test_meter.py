@@ -112,3 +112,28 @@ def test_only_the_first_steps_are_marked_and_a_note_says_so(monkeypatch):
 
     assert len(run.result.marks) == 2
     assert "only the first 2 of 3 steps are marked on the curve." in run.result.notes
+
+
+@on_linux
+def test_what_is_left_out_is_neither_on_the_curve_nor_in_what_follows():
+    with measure() as run:
+        with run.left_out():
+            spike(200 * MIB, 1)
+        spike(50 * MIB, 1)
+
+    curve = run.run.curve
+    most = max(curve.most) - curve.resident[0]
+    assert 45 * MIB < most < 120 * MIB
+    assert True in curve.gaps()
+    assert run.run.peak - run.run.before > 190 * MIB
+
+
+def test_leaving_something_out_after_the_measurement_changes_nothing():
+    with measure() as run:
+        pass
+    samples = len(run.run.curve.seconds)
+
+    with run.left_out():
+        pass
+
+    assert len(run.run.curve.seconds) == samples
