@@ -19,6 +19,8 @@ class Kernel:
     """Whether ops after the main one are fused into it; the kernel has the name of the last."""
     before: tuple[str, ...] = ()
     """Types of ops before the main one that are fused into it."""
+    then: tuple[str, ...] = ()
+    """Types of ops right after the main one that may be fused into it; the name stays its own."""
     beside: tuple[str, ...] = ()
     """Types of ops with the same input as the main one that are fused into it."""
     counted: bool = True
@@ -27,14 +29,24 @@ class Kernel:
     @property
     def is_fused(self) -> bool:
         """Whether it replaces more than one op."""
-        return self.after or bool(self.before or self.beside)
+        return self.after or bool(self.before or self.then or self.beside)
 
 
 _ONEDNN = "_Mkl(?:Native)?"
 _ANY = f"(?:{_ONEDNN}|_)"
 _PADS = ("Pad", "PadV2")
+CHAIN = "_UnaryOpsComposition"
+"""A chain of functions of one tensor; it has the name of the last of them, which is the main op."""
+MOVED = ("Relu", "ReluGrad")
+"""Ops that batch normalization may compute, too; then an `Identity` has their name."""
+_UNARY = (
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Exp"),
+    *("Expm1", "Floor", "Inv", "Log", "Log1p", "Neg", "Reciprocal", "Rint", "Round", "Rsqrt"),
+    *("Sigmoid", "Sin", "Sinh", "Sqrt", "Square", "Tan", "Tanh", "Elu", "Relu", "Relu6", "Selu"),
+)
 KERNELS = (
-    (f"{_ANY}FusedBatchNormEx", Kernel("FusedBatchNormV3", after=True)),
+    (CHAIN, Kernel(CHAIN, before=_UNARY)),
+    (f"{_ANY}FusedBatchNormEx", Kernel("FusedBatchNormV3", then=("Relu",))),
     ("_FusedBatchNormGradEx", Kernel("FusedBatchNormGradV3")),
     (f"{_ONEDNN}(FusedBatchNorm.*|Quantized.*)", Kernel(r"\1")),
     (f"{_ONEDNN}Swish", Kernel("Mul", before=("Sigmoid",))),
@@ -59,6 +71,12 @@ def kernel_of(op_type: str) -> Kernel:
             if found := pattern.fullmatch(op_type):
                 return replace(kernel, main=found.expand(kernel.main))
     return Kernel(op_type)
+
+
+def working_type(executed: str, written: str) -> str:
+    """Return the type of an executed op, or the written one where that tells what was computed."""
+    is_moved = executed == "Identity" and written in MOVED
+    return written if is_moved or executed == CHAIN else executed
 
 
 def main_type(op_type: str) -> str:

@@ -202,11 +202,13 @@ def test_float_ops_of_a_cnn_are_those_of_pencil_and_paper(seen):
         assert found["BiasAddGrad"] == found["BiasAdd"] - steps * (8 + 16 + 32 + 10)
         # Two gradients for each product: to the weights and to the input.
         assert found["MatMul"] == images * 2 * 3 * (16 * 32 + 32 * 10)
-        # TensorFlow's formulas count a product for each weight and each place of the image.
-        assert found["Conv2DBackpropInput"] == images * 2 * (5 * 5 * 8 * 9 * 16) // 4
-        assert found["Conv2DBackpropFilter"] == images * 2 * (
-            12 * 12 * 27 * 8 + 5 * 5 * 72 * 16 // 4
-        )
+        # A gradient has the products of its convolution; the images themselves need none.
+        assert found["Conv2DBackpropInput"] == images * 2 * second * 72
+        assert found["Conv2DBackpropFilter"] == found["Conv2D"]
+        gradients = ("DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter")
+        assert [found[name] for name in gradients] == [found["DepthwiseConv2dNative"]] * 2
+        assert found["Relu"] == found["ReluGrad"] == images * (first + 32)
+        assert found["Tanh"] * 3 == found["TanhGrad"] == images * second * 3
         assert found["MaxPool"] == images * 5 * 5 * 8 * 4
         assert found["MaxPoolGrad"] == images * 5 * 5 * 8 * 5
         assert found["AvgPool"] == images * 16 * 4
@@ -250,7 +252,7 @@ def test_a_fused_op_stays_in_its_own_layer(seen):
         layers = {name.rpartition("/")[2]: row for name, row in rows.items()}
         assert layers["second"][1] == image * (2 * 3 * 3 * 8 + 1)
         assert layers["add"] == [2, image]
-        assert layers["activation"] == [2, 0]
+        assert layers["activation"] == [2, image]
 
 
 def test_output_bytes_are_those_without_onednn_where_known(seen):

@@ -7,7 +7,7 @@ import pytest
 from support.xspace_bytes import event, line, plane, space
 
 from nbprof import ingest
-from nbprof.capture.capture import Capture
+from nbprof.capture.capture import Capture, TraceWindow
 from nbprof.ingest.trace.program.node_attributes import read_constant
 
 US = 1_000_000  # ps
@@ -58,8 +58,9 @@ def read(nodes, *ops):
         event("FunctionRun", 5 * US, 890 * US, {"id": 7, "function_name": FUNCTION}),
         event("ExecutorState::Process", 10 * US, 880 * US, {"id": 7}),
     ]
+    trace = space(plane("/host:CPU", lines=[line(0, "t", 0, whole + runs)]))
     capture = Capture(
-        trace=space(plane("/host:CPU", lines=[line(0, "t", 0, whole + runs)])),
+        windows=(TraceWindow(trace=trace),),
         what="In [1]",
         how="by hand",
         start_ns=0,
@@ -92,7 +93,7 @@ def test_a_fused_kernel_is_listed_as_the_ops_it_replaced(kernel):
     out = 2 * 8 * 8 * 4
     assert list(found.index) == ["conv", "bias", "relu"]
     assert list(found["run_count"]) == [1, 1, 1]
-    assert list(found["float_ops"]) == [2 * out * 27, out, 0]
+    assert list(found["float_ops"]) == [2 * out * 27, out, out]
     assert list(found["output_bytes"]) == [4 * out] * 3
     assert found["op_types"]["conv"].split("|")[1:] == ["Conv2D", f"{kernel} with BiasAdd, Relu"]
     assert found["op_types"]["bias"].split("|")[1:] == ["BiasAdd", "fused into Conv2D"]
@@ -211,3 +212,53 @@ def test_constants_are_read_whether_written_out_or_packed():
     assert read_constant(repeated) == (7, 7, 7)
     assert read_constant(node("c", "Const", value=tensor(1, 1))) is None
     assert read_constant(node("c", "Neg", "x")) is None
+
+
+def test_a_chain_of_functions_is_listed_as_the_ops_it_replaced():
+    nodes = (
+        node("square", "Square", "x"),
+        node("neg", "Neg", "square:output:0"),
+        node("exp", "Exp", "neg:output:0"),
+    )
+
+    found = rows(read(nodes, ("exp/unary_ops_composition:_UnaryOpsComposition", "(float[6,4])")))
+
+    assert found["float_ops"].to_dict() == {"exp": 24, "neg": 24, "square": 24}
+    assert found["micros"]["exp"] == 5
+    assert found["op_types"]["exp"].split("|")[1:] == [
+        "Exp",
+        "_UnaryOpsComposition with Square, Neg",
+    ]
+
+
+def test_a_chain_of_functions_without_a_definition_is_unknown():
+    found = rows(read((), ("exp/unary_ops_composition:_UnaryOpsComposition", "(float[6,4])")))
+
+    assert found["float_ops"].isna().all()
+
+
+NORMALIZATION = (
+    node("norm", "FusedBatchNormV3", "x", "s:output:0", is_training=True),
+    node("relu", "Relu", "norm:y:0"),
+    node("same", "Identity", "relu:activations:0"),
+)
+
+
+@pytest.mark.parametrize("left", [("relu:Identity",), ()])
+def test_an_activation_that_batch_normalization_computes_keeps_its_row(left):
+    names = ("norm:_MklNativeFusedBatchNormEx", *left, "same:Identity")
+
+    found = rows(read(NORMALIZATION, *((name, "(float[2,4,4,3])") for name in names)))
+
+    size = 2 * 4 * 4 * 3
+    assert found["float_ops"].to_dict() == {"norm": 6 * size, "relu": size, "same": 0}
+    assert np.isnan(found["micros"]["relu"]) == (not left)
+
+
+def test_batch_normalization_alone_has_no_activation():
+    alone = (NORMALIZATION[0], node("same", "Identity", "norm:y:0"))
+    ran = ("norm:_FusedBatchNormEx", "same:Identity")
+
+    found = rows(read(alone, *((name, "(float[2,4,4,3])") for name in ran)))
+
+    assert found["float_ops"].to_dict() == {"norm": 6 * 2 * 4 * 4 * 3, "same": 0}

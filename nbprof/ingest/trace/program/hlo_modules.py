@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbprof.arrays import NONE
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Spans, scan
 from nbprof.ingest.trace.program.function_names import function_of_module
 from nbprof.ingest.xspace.metadata_stats import read_event_metadata
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 PLANE, PROTO = "/host:metadata", b"Hlo Proto"
 MODULE = 1 << 3 | LENGTH
-MODULE_NAME, COMPUTATION, FRAME_INDEX = (number << 3 | LENGTH for number in (1, 3, 17))
+COMPUTATION, FRAME_INDEX = (number << 3 | LENGTH for number in (3, 17))
 INSTRUCTION = 2 << 3 | LENGTH
 NAME, METADATA = 1 << 3 | LENGTH, 7 << 3 | LENGTH
 OP_NAME, FRAME = 2 << 3 | LENGTH, 15 << 3 | VARINT
@@ -35,6 +36,8 @@ FIRST, SECOND, THIRD = (number << 3 | VARINT for number in (1, 2, 3))
 
 _JAX_MODULE = re.compile(r"(jit|pjit|pmap|xmap|shard_map)_")
 """Matches the start of the names of modules that JAX compiles."""
+_PROGRAM = re.compile(r"(?P<module>.*?)(\((?P<program>\d+)\))?", re.DOTALL)
+"""Matches the names under which modules are stored."""
 _JAX_PATH = re.compile(r"\w+\(")
 """Matches the start of the paths that JAX gives to ops."""
 DEEPEST = 1_000
@@ -54,20 +57,41 @@ Modules = dict[str, dict[str, HloOrigin]]
 """`{function compiled into a module: {instruction: origin}}`."""
 
 
-def read_modules(space: "XSpace", data: bytes, source: str, nodes: "Sequence[Executed]") -> Modules:
-    """Read the modules of the functions that JAX compiled and that ran."""
+@dataclass(frozen=True)
+class StoredModule:
+    """A compiled function as the trace has it."""
+
+    function: str
+    program: int
+    """The number that events state of the module they ran, NONE if unknown."""
+    proto: bytes
+    """An HloProto."""
+
+
+def find_modules(
+    space: "XSpace", data: bytes, source: str, nodes: "Sequence[Executed]"
+) -> list[StoredModule]:
+    """Find the modules of the compiled functions that ran."""
     ran = {node.function for node in nodes if node.name.startswith("/")}
-    ran = {function for function in ran if _JAX_MODULE.match(function)}
     if not ran or PLANE not in space.plane_names:
-        return {}
-    found: Modules = {}
-    for stats in read_event_metadata(data, source, PLANE.__eq__).values():
+        return []
+    found = []
+    for (_, event, _), stats in read_event_metadata(data, source, PLANE.__eq__).items():
         proto = stats.get(PROTO)
-        if isinstance(proto, bytes):
-            name, origins = _read_module(Buffer(proto, f"a module in {source}"))
-            function = function_of_module(name)
-            if function in ran:
-                found[function] = origins | found.get(function, {})
+        name = _PROGRAM.fullmatch(event.decode(errors="replace"))
+        if isinstance(proto, bytes) and name and function_of_module(name["module"]) in ran:
+            program = int(name["program"]) if name["program"] else NONE
+            found.append(StoredModule(function_of_module(name["module"]), program, proto))
+    return found
+
+
+def read_modules(stored: "Sequence[StoredModule]", source: str) -> Modules:
+    """Read where the ops of the functions that JAX compiled come from."""
+    found: Modules = {}
+    for module in stored:
+        if _JAX_MODULE.match(module.function):
+            origins = _read_module(Buffer(module.proto, f"a module in {source}"))
+            found[module.function] = origins | found.get(module.function, {})
     return found
 
 
@@ -97,21 +121,19 @@ def _root(origins: dict[str, HloOrigin]) -> str:
     return next(iter(firsts)) if len(firsts) == 1 else ""
 
 
-def _read_module(buffer: Buffer) -> tuple[str, dict[str, HloOrigin]]:
-    name, begins, sizes, index = "", [], [], (0, 0)
+def _read_module(buffer: Buffer) -> dict[str, HloOrigin]:
+    begins, sizes, index = [], [], (0, 0)
     for begin, end in _messages(buffer, 0, len(buffer.data), MODULE):
         position = begin
         while position < end:
             tag, value, at, position = buffer.field(position, end)
-            if tag == MODULE_NAME:
-                name = buffer.data[at : at + value].decode(errors="replace")
-            elif tag == COMPUTATION:
+            if tag == COMPUTATION:
                 begins.append(at)
                 sizes.append(value)
             elif tag == FRAME_INDEX:
                 index = (at, at + value)
     computations = Spans(np.arange(len(begins)), np.array(begins, int), np.array(sizes, int))
-    return name, _read_instructions(buffer, computations, _stacks(buffer, *index))
+    return _read_instructions(buffer, computations, _stacks(buffer, *index))
 
 
 def _messages(buffer: Buffer, position: int, end: int, wanted: int) -> "Iterator[tuple[int, int]]":

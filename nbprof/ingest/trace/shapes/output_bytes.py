@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from math import nan, prod
 
+from nbprof.ingest.trace.program.node_attributes import GRADIENTS
 from nbprof.ingest.trace.shapes.flops import Dims, broadcast
 from nbprof.op_types import main_type
 
@@ -30,7 +31,7 @@ _NO_OUTPUT = re.compile(
     r"|_?Retval|_(Host)?Send|NoOp|Assert|ControlTrigger|Delete\w+|MakeIterator|.*Summary"
 )
 _SEVERAL_OUTPUTS = re.compile(r"FusedBatchNorm.*")
-_SIZES_FIRST = ("Conv2DBackpropInput",)
+_SIZES_FIRST = {op_type for op_type, (_, place) in GRADIENTS.items() if place == 0}
 """Ops whose first input holds the output's shape, not data."""
 _PASSES_ON = re.compile(
     r"Identity|Snapshot|Reshape|Squeeze|ExpandDims|Bitcast|StopGradient|PreventGradient|CheckNumerics"

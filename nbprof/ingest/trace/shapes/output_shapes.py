@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from nbprof.arrays import NONE
 from nbprof.ingest.trace.program.node_attributes import (
     CONSTANT,
+    GRADIENTS,
     PADDINGS,
     REDUCTIONS,
     Attributes,
@@ -23,20 +25,16 @@ from nbprof.ingest.trace.shapes.flops import Dims, broadcast
 from nbprof.op_types import kernel_of, main_type
 
 if TYPE_CHECKING:
-    from nbprof.ingest.trace.program.function_defs import DefinedNode, Functions
+    from nbprof.ingest.trace.program.function_defs import Functions
     from nbprof.ingest.trace.program.node_names import Resolved
     from nbprof.ingest.trace.shapes.used_shapes import UsedShapes
 
 Shapes = Sequence[Dims | None]
-Feeding = tuple[str, tuple[str, ...]]
-"""A function, and the nodes in it that produce the inputs of another node."""
+Convolved = tuple[str, str, int, str]
+"""A function, a type of convolution in it, and which of its inputs is which tensor."""
 
-CONVOLUTION = "Conv2D"
-GRADIENTS = {"Conv2DBackpropFilter": 1, "Conv2DBackpropInput": 0}
-"""Index of the convolution's input whose gradient each op computes, and whose shape it returns.
 
-The same index among the gradient op's own inputs holds that shape as a value.
-"""
+CONVOLUTIONS = {convolution for convolution, _ in GRADIENTS.values()}
 
 
 class OutputShapes:
@@ -66,7 +64,7 @@ class OutputShapes:
         """Return the shape of a node's first output for these inputs, None if unknown."""
         op_type = main_type(self._op_types[node])
         if op_type in GRADIENTS:
-            return self._of_gradient(node, inputs, GRADIENTS[op_type])
+            return self._of_gradient(node, inputs)
         found = infer_shape(op_type, self._padded(node, inputs), self._main[node].attributes)
         first = inputs[0] if inputs else None
         if found is None and self._used and op_type in REDUCTIONS and first is not None:
@@ -90,37 +88,47 @@ class OutputShapes:
         amounts = zip(inputs[0], added[::2], added[1::2], strict=True)
         return (tuple(map(sum, amounts)), *inputs[1:])
 
-    def _of_gradient(self, node: int, inputs: Shapes, place: int) -> Dims | None:
-        """Return the shape of the convolution's input at this place, None unless it is clear."""
+    def _of_gradient(self, node: int, inputs: Shapes) -> Dims | None:
+        """Return the shape of the convolution's input that this is the gradient to, if clear."""
+        convolution, place = GRADIENTS[main_type(self._op_types[node])]
         main, function = self._main[node], self._nodes[node].function
         stated = main.attributes.get(CONSTANT)
         if isinstance(stated, tuple):
             return stated
-        feeding = _feeding(self._functions.node(function, [*main.inputs, "", ""][place]))
         other, gradient = inputs[1 - place : 2 - place], inputs[2:3]
-        found = {
-            shapes[place]
-            for shapes, output in self._convolutions.get((function, feeding), ())
-            if list(shapes[1 - place : 2 - place]) == list(other) and [output] == list(gradient)
-        }
-        if len(found) == 1:
-            return found.pop()
 
         def fits(shape: Dims) -> bool:
             both = (shape, *other) if place == 0 else (*other, shape)
-            return [infer_shape(CONVOLUTION, both, main.attributes)] == list(gradient)
+            return [infer_shape(convolution, both, main.attributes)] == list(gradient)
 
+        tensor = self._measured(function, "".join(main.tensors[place : place + 1]))
+        found = self._convolved.get((function, convolution, place, tensor), set())
+        fitting = {shape for shape in found if fits(shape)}
+        if len(fitting) == 1:
+            return fitting.pop()
         return self._used.output(node, inputs, fits) if self._used else None
 
+    def _measured(self, function: str, tensor: str) -> str:
+        """Return the tensor whose shape this tensor holds, empty if unknown."""
+        name, _, output = tensor.partition(":")
+        node, number = self._functions.node(function, name), output.rpartition(":")[2]
+        if node.op not in ("Shape", "ShapeN") or not number.isdecimal():
+            return ""
+        return "".join(node.tensors[int(number) : int(number) + 1])
+
     @cached_property
-    def _convolutions(self) -> "dict[Feeding, set[tuple[tuple[Dims | None, ...], Dims | None]]]":
-        """The input and output shapes of convolutions, by what feeds them."""
+    def _convolved(self) -> "dict[Convolved, set[Dims]]":
+        """The shapes that the inputs of convolutions had, also as their gradients state them."""
         found = defaultdict(set)
         for node, inputs in self._ran:
-            if main_type(self._op_types[node]) == CONVOLUTION and len(inputs) > 1:
-                key = self._nodes[node].function, _feeding(self._main[node])
-                output = infer_shape(CONVOLUTION, inputs[:2], self._main[node].attributes)
-                found[key].add((tuple(inputs[:2]), output))
+            op_type = main_type(self._op_types[node])
+            convolution, gradient_to = GRADIENTS.get(op_type, (op_type, NONE))
+            if convolution not in CONVOLUTIONS:
+                continue
+            for place, tensor in enumerate(self._main[node].tensors[:2]):
+                shape = inputs[place] if place < len(inputs) else None
+                if place != gradient_to and shape is not None:
+                    found[self._nodes[node].function, convolution, place, tensor].add(shape)
         return found
 
 
@@ -130,10 +138,6 @@ def _is_reduced(dims: Dims, shape: Dims) -> bool:
         return all(after in (before, 1) for before, after in zip(dims, shape, strict=True))
     left = iter(dims)
     return all(size in left for size in shape)
-
-
-def _feeding(node: "DefinedNode") -> tuple[str, ...]:
-    return node.inputs[:2]
 
 
 def infer_shape(op_type: str, inputs: Shapes, attributes: Attributes) -> Dims | None:
@@ -224,5 +228,8 @@ _RULES: dict[str, Callable[[Sequence[Dims], Attributes], Dims]] = {
     **dict.fromkeys(("AvgPool", "MaxPool"), _pool),
     "BiasAddGrad": _bias_gradient,
     **dict.fromkeys(REDUCTIONS, _reduction),
-    "MaxPoolGrad": lambda inputs, _: inputs[0],
+    **dict.fromkeys(
+        ("MaxPoolGrad", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"),
+        lambda inputs, _: inputs[0],
+    ),
 }

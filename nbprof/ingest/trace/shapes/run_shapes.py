@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.arrays import NONE, Floats, Ints, Rows, distinct, distinct_pairs
+from nbprof.arrays import NONE, Floats, Ints, Mask, Rows, distinct, distinct_pairs
+from nbprof.ingest.trace.program.node_attributes import Attributes
 from nbprof.ingest.trace.shapes.flops import Dims, Run, float_ops
 from nbprof.ingest.trace.shapes.fused_shapes import FusedShapes
 from nbprof.ingest.trace.shapes.output_bytes import output_bytes, parse_typed
 from nbprof.ingest.trace.shapes.output_shapes import OutputShapes
 from nbprof.ingest.trace.shapes.used_shapes import UsedShapes
+from nbprof.op_types import working_type
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
     from nbprof.ingest.trace.program.function_defs import Functions
     from nbprof.ingest.trace.program.node_names import Resolved
+    from nbprof.ingest.trace.shapes.hlo_flops import HloCounts
     from nbprof.ingest.trace.work.allocations import Allocations
     from nbprof.ingest.trace.work.gpu_kernels import StreamRuns
     from nbprof.ingest.trace.work.op_runs import Runs
@@ -50,6 +53,12 @@ class ShapeSources:
     allocations: "Allocations | None"
     stated_float_ops: Floats
     """Float operations that the trace itself states; they belong to the last runs."""
+    compiled: "HloCounts"
+    """Float operations of what XLA compiled."""
+    programs: Ints
+    """The program of XLA's that each run was part of, NONE for most."""
+    unseen: Mask
+    """The runs of compiled functions of which the trace does not show what they ran."""
     on_streams: "StreamRuns"
 
 
@@ -174,17 +183,42 @@ def _merge(
 
 
 def _float_ops(sources: ShapeSources, shapes: RunShapes) -> Floats:
-    """Count the float operations of every run."""
+    """Count the float operations of every run, once for all runs that are alike."""
+    given, of_run = _given_attributes(sources)
+    programs, of_program = np.unique(sources.programs, return_inverse=True)
+    nodes = sources.runs.nodes
 
-    def count(node: int, inputs: ShapeList, output: Dims | None) -> float:
-        _, name, op_type = sources.runs.nodes[node]
-        if name.startswith("/"):  # an HLO op, for which TensorFlow has no formula
-            return np.nan
-        alone = sources.nodes[node].fused is not None
-        return float_ops(op_type, Run(inputs, output, shapes.inferred.attributes(node), alone))
+    def count(run: tuple[int, ShapeList, Dims | None], attributes: Attributes, row: int) -> float:
+        node, inputs, output = run
+        if nodes[node].name.startswith("/"):
+            return sources.compiled.of(nodes[node], int(programs[row]))
+        place = sources.nodes[node]
+        op_type = working_type(nodes[node].op_type, place.op_type)
+        attributes = attributes or shapes.inferred.attributes(node)
+        return float_ops(op_type, Run(inputs, output, attributes, place.fused is not None))
 
     found, which = shapes.each(sources.runs)
-    return np.array([count(*one) for one in found], dtype=np.float64)[which]
+    width = max(len(programs), 1)
+    kinds, details, alike = distinct_pairs(which, of_run * width + of_program, len(given) * width)
+    listed = list(found)
+    counts = [
+        count(listed[kind], given[detail // width], detail % width)
+        for kind, detail in zip(kinds.tolist(), details.tolist(), strict=True)
+    ]
+    in_graph = np.array([not node.name.startswith("/") for node in nodes], dtype=bool)
+    known = np.array(counts, dtype=np.float64)[alike]
+    return np.where(sources.unseen & in_graph[sources.runs.node], np.nan, known)
+
+
+def _given_attributes(sources: ShapeSources) -> tuple[list[Attributes], Rows]:
+    """Return the distinct attributes of watched calls, and which of them each run has."""
+    calls, log = sources.calls, sources.calls.log
+    of_run = np.zeros(len(sources.runs.node), dtype=np.intp)
+    if not len(log.attributes):
+        return [{}], of_run
+    of_run[calls.run] = log.attributes[calls.call]
+    given = [{name: value for name, value in pairs if value is not None} for pairs in log.given]
+    return list(given), of_run
 
 
 def _output_bytes(sources: ShapeSources, shapes: RunShapes) -> Floats:
