@@ -3,18 +3,24 @@
 import math
 import sys
 import warnings
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
+from nbprof.flag_values import parse_seconds, parse_steps
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from nbprof._profile import Profile
+    from nbprof.capture.capture import Capture
     from nbprof.capture.recorder import Recorder
+    from nbprof.flag_values import StepRange
     from nbprof.memory.meter import Measurement
+
+NOTABLE_BYTES = 2**20
+"""Lowest estimate of what tracing took that the headline names."""
 
 _last: "Profile | None" = None
 """What `last` returns."""
@@ -23,33 +29,53 @@ _last: "Profile | None" = None
 class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     """`with nbprof.profile() as run:`; afterwards `run.profile` holds what the block did.
 
-    `light` records less, at less cost. `limit` is the time in seconds after which tracing ends
-    while the block runs on; the default is 60.
+    `steps` are the steps to trace in detail: a number of warm ones, or "A:B" for those from A up
+    to B; the default is the first ones, cold and warm, as many as a budget allows. `limit` is the
+    time in seconds after which tracing ends while the block runs on; the default is 60. `light`
+    records less, at less cost.
 
     Exceptions propagate as usual; the profile then shows what ran before them.
     """
 
     def __init__(
-        self, what: str = "a with block", *, light: bool = False, limit: float | None = None
+        self,
+        what: str = "a with block",
+        *,
+        light: bool = False,
+        limit: float | None = None,
+        steps: "int | str | StepRange | None" = None,
     ) -> None:
         self._what = what
         self._light = light
-        self._limit = limit
+        self._limit = None if limit is None else parse_seconds("limit", limit)
+        self._steps = None if steps is None else parse_steps("steps", steps)
         self._profile: Profile | None = None
         self._recorder: Recorder | None = None
         self._memory: Measurement | None = None
 
     def __enter__(self) -> "ProfiledRun":
-        from nbprof.capture.recorder import DEFAULT_LIMIT, Recorder
+        from nbprof.capture.recorder import Recorder
+        from nbprof.capture.tracing import Extent, ProcessMemory
+        from nbprof.memory.malloc_stats import trim
+        from nbprof.memory.meter import Measurement
+        from nbprof.memory.watermark import resident_bytes
 
-        limit = DEFAULT_LIMIT if self._limit is None else self._limit
-        recorder = Recorder(self._what, cells=_cell_names(), light=self._light, limit=limit)
+        measuring: list[Measurement] = []
+
+        def left_out() -> AbstractContextManager[None]:
+            return measuring[0].left_out() if measuring else nullcontext()
+
+        recorder = Recorder(
+            self._what,
+            cells=_cell_names(),
+            extent=Extent(light=self._light, limit=self._limit, steps=self._steps),
+            memory=ProcessMemory(held=resident_bytes, release=trim, left_out=left_out),
+        )
         try:
             recorder.start()
             self._recorder = recorder
-            from nbprof.memory.meter import Measurement
-
             self._memory = Measurement().__enter__()
+            measuring.append(self._memory)
         except BaseException:
             recorder.abandon()
             raise
@@ -66,19 +92,30 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         error: BaseException | None,
         traceback: "TracebackType | None",
     ) -> None:
-        recorder, self._recorder = self._recorder, None
-        if recorder is None:
-            return
         try:
-            self._finish(recorder)
+            self.finish(error)
         except Exception as fault:
             if error is None:
                 raise
             warnings.warn(f"nbprof could not profile this block: {fault}", stacklevel=2)
         finally:
-            recorder.abandon()  # an interrupt may have prevented stop()
+            self.abandon()  # an interrupt may have prevented the end
 
-    def _finish(self, recorder: "Recorder") -> None:
+    def finish(self, error: BaseException | None) -> None:
+        """Make the profile of the block, which this exception ended, if any did.
+
+        Call `abandon` afterwards, whatever happens.
+        """
+        if self._recorder is not None:
+            self._finish(self._recorder, error)
+
+    def abandon(self) -> None:
+        """Switch off what is still on."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.abandon()
+
+    def _finish(self, recorder: "Recorder", error: BaseException | None) -> None:
         global _last
         _last = None  # if this fails, the profile of an earlier block would be taken for this one's
         memory = self._memory
@@ -87,10 +124,11 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         capture = recorder.stop()  # before the import, which must not count as the block's time
         from nbprof import ingest
 
-        profile = ingest.read(capture)
+        profile = ingest.with_error(ingest.read(capture), error, capture.cells)
         if memory is not None:
-            profile = _with_memory(profile, memory, memory.began_ns - capture.start_ns)
+            profile = _with_memory(profile, memory, capture)
         self._profile = _last = profile
+        give_back_memory()
 
     def mark_line(self, number: int) -> None:
         """Note that the statement on this line of the cell begins."""
@@ -105,17 +143,43 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         return self._profile
 
 
-def _with_memory(profile: "Profile", memory: "Measurement", later_ns: int) -> "Profile":
-    """Add the process's memory, measured on a clock that started `later_ns` later."""
+def give_back_memory() -> None:
+    """Return to the system what profiling has freed."""
+    from nbprof.memory.malloc_stats import trim
+
+    trim()
+
+
+def _with_memory(profile: "Profile", memory: "Measurement", capture: "Capture") -> "Profile":
+    """Add the process's memory, on the clock of the Capture and without what tracing took."""
+    from nbprof.memory.result import MemoryResult
+
     run = memory.run
+    samples, statements = run.tables(
+        lambda since_ns: capture.pauses.cut(since_ns + memory.began_ns) - capture.start_ns
+    )
+    taken = capture.held_by_tracing(samples["start_ns"].to_numpy() + capture.start_ns)
+    taken = taken.astype("int64")
+    samples["resident_bytes"] -= taken
+    samples["peak_bytes"] -= taken
+    highest = int(samples["peak_bytes"].to_numpy().argmax())
+    left_out = float(taken[highest])
+    own = replace(
+        run,
+        before=float(samples["resident_bytes"].iloc[0]),
+        peak=float(samples["peak_bytes"].iloc[highest]),
+    )
+    in_words = MemoryResult((own,)).summary
+    if left_out >= NOTABLE_BYTES:
+        in_words += f" without about {left_out / NOTABLE_BYTES:.0f} MiB of the trace"
     recording = replace(
         profile.recording,
-        memory=memory.result.summary,
+        memory=in_words,
+        left_out_bytes=left_out,
         peak_is_exact=run.exact,
         kept_bytes=-1.0 if math.isnan(run.kept) else float(run.kept),
         children_bytes=-1.0 if math.isnan(run.children) else float(run.children),
     )
-    samples, statements = run.tables(later_ns)
     return profile.with_values(recording=recording, samples=samples, statements=statements)
 
 

@@ -1,61 +1,155 @@
-"""Limit a recording, in seconds and roughly in events.
+"""Decide which stretches of a cell to trace, by what the stretches before have measured.
 
-An eager loop makes 160,000 events a second, and TensorFlow needs microseconds and hundreds of bytes
-for each when the trace ends. A thread checks the limits four times a second.
+TensorFlow keeps every event of a session in memory until the session ends, and needs about three
+times as much again to write them. So a trace is written in windows, each of which tells how many
+bytes a step makes, or a second in a cell without steps. `Budget` knows only numbers; `Tracer` does
+what it decides.
 """
 
-from collections.abc import Callable, Mapping
-from threading import Event, Thread
+from dataclasses import dataclass
+from enum import Enum
 
-from nbprof.capture.compat import definitions
+from nbprof.capture.capture import HELD_PER_BYTE
+from nbprof.flag_values import StepRange
 
-MAX_EVENTS = 2_000_000
-"""Estimated number of events at which tracing ends."""
-EVENTS_PER_EAGER_OP = 12
-"""Approximate number of events per call of an eager op."""
-EVENTS_PER_NODE = 5
-"""Approximate number of events per node and call of a function."""
-CHECK_EVERY = 0.25
-"""Seconds between checks."""
+MEGABYTE = 1_000_000
+BUDGET = 2_500_000
+"""Bytes of trace to record unless more is asked for: some 80,000 events of graphs or 150,000 of
+eager ops, for which TensorFlow needs 0.3 s to write them and 60 MB of memory."""
+CEILING = 40 * MEGABYTE
+"""Bytes of trace to record at most."""
+WINDOW = 3 * MEGABYTE
+"""Bytes of trace at which to write a window, so that memory does not pile up."""
+LEAST = 0.1
+"""Share of the budget that must be left for another window."""
+
+FIRST_LOOK = 0.2
+"""Seconds after which the first window is measured, at the end of a warm step."""
+LARGE_GROWTH = 40 * MEGABYTE
+"""Bytes by which the process may grow before a window is measured at the end of a step."""
+HUGE_GROWTH = 120 * MEGABYTE
+"""Bytes by which the process may grow before a window is measured within a step."""
+
+
+class Decision(Enum):
+    """What to do now."""
+
+    GO_ON = "go on as before"
+    BEGIN = "open a window"
+    CUT = "write the window; go on in another one if the budget allows it"
+    HURRY = "do the same at once, wherever the cell is"
+    END = "write the window and trace no more"
+
+
+@dataclass
+class Window:
+    """What the open window has covered so far."""
+
+    began: float
+    """When it began, in seconds."""
+    held: int
+    """Bytes that the process held then."""
+    steps: int = 0
+    warm: int = 0
+    """Number of its steps that traced no function."""
 
 
 class Budget:
-    """Calls `exhausted(why)` on its own thread when a limit is reached, unless closed before."""
+    """Decides at the end of each step, and now and then in between.
 
-    def __init__(
-        self, seconds: float, counts: Mapping[str | bytes, int], exhausted: Callable[[str], None]
-    ) -> None:
-        self._seconds = seconds
-        self._counts = counts
-        self._exhausted = exhausted
-        self._closed = Event()
-        self._thread = Thread(target=self._watch, name="nbprof budget", daemon=True)
+    `wanted` is which steps to trace; None: the first ones, cold and warm. `asked` lifts the budget
+    up to the ceiling. Times are in seconds, sizes in bytes.
+    """
 
-    def __enter__(self) -> "Budget":
-        self._thread.start()
-        return self
+    def __init__(self, wanted: StepRange | None = None, *, asked: bool = False) -> None:
+        self._wanted = wanted
+        self._whole = CEILING if asked or wanted else BUDGET
+        self._used = 0
+        self._steps = 0
+        self._warm = 0
+        self._per_step = 0.0
+        self._per_second = 0.0
+        self._large, self._huge = LARGE_GROWTH, HUGE_GROWTH
+        self.over = False
+        """Whether nothing more will be traced."""
+        self.exhausted = False
+        """Whether that is because the budget was used up."""
 
-    def __exit__(self, *_: object) -> None:
-        self._closed.set()
-        self._thread.join()
+    @property
+    def begins_at_once(self) -> bool:
+        """Whether to trace from the cell's start."""
+        wanted = self._wanted
+        return wanted is None or not (wanted.count or wanted.first)
 
-    def _watch(self) -> None:
-        waited = 0.0
-        while not self._closed.wait(min(CHECK_EVERY, self._seconds - waited)):
-            waited += CHECK_EVERY
-            if waited >= self._seconds:
-                return self._exhausted(f"after {self._seconds:g} s (-limit)")
-            if estimate(dict(self._counts)) >= MAX_EVENTS:
-                return self._exhausted("after about two million events")
-        return None
+    def after_step(self, window: Window | None, now: float, held: int, *, built: bool) -> Decision:
+        """Decide at the end of a step."""
+        self._steps += 1
+        if self.over:
+            return Decision.GO_ON
+        if window is None:
+            return Decision.BEGIN if self._is_time(built) else Decision.GO_ON
+        window.steps += 1
+        window.warm += not built
+        if self._is_complete(window):
+            return Decision.END
+        return Decision.CUT if self._is_full(window, now, held) else Decision.GO_ON
 
+    def _is_time(self, built: bool) -> bool:
+        wanted = self._wanted
+        if wanted is None:
+            return True
+        return not built if wanted.count else wanted.first <= self._steps < wanted.last
 
-def estimate(counts: Mapping[str | bytes, int]) -> int:
-    """Estimate the events that these calls of ops and functions made; loop bodies count once."""
-    return sum(count * _events_of(op) for op, count in counts.items())
+    def _is_complete(self, window: Window) -> bool:
+        wanted = self._wanted
+        if wanted is None:
+            return False
+        if wanted.count:
+            return self._warm + window.warm >= wanted.count
+        return self._steps >= wanted.last
 
+    def _is_full(self, window: Window, now: float, held: int) -> bool:
+        if held - window.held > self._large:
+            return True
+        if not self._per_step:
+            return window.warm > 0 and now - window.began > FIRST_LOOK
+        return self._per_step * (window.steps + 1) > self._allowed
 
-def _events_of(op: str | bytes) -> int:
-    name = op.decode() if isinstance(op, bytes) else op  # TensorFlow passes both
-    is_function = name.startswith("__")
-    return EVENTS_PER_NODE * definitions.function_size(name) if is_function else EVENTS_PER_EAGER_OP
+    @property
+    def _allowed(self) -> float:
+        return min(WINDOW, self._whole - self._used)
+
+    def between_steps(self, window: Window, now: float, held: int, *, in_step: bool) -> Decision:
+        """Decide at any other time; `in_step` tells whether the cell's thread runs a step."""
+        growth = held - window.held
+        seconds = now - window.began
+        if growth > self._huge and seconds > FIRST_LOOK:
+            return Decision.HURRY if in_step else Decision.CUT
+        if in_step or window.steps:
+            return Decision.GO_ON
+        is_full = growth > self._large or (
+            self._per_second * seconds > self._allowed if self._per_second else seconds > FIRST_LOOK
+        )
+        return Decision.CUT if is_full else Decision.GO_ON
+
+    def measured(self, window: Window, size: int, seconds: float, held: int) -> None:
+        """Learn how many bytes a window has written; `held` is what the process held before."""
+        self._used += size
+        self._warm += window.warm
+        if window.steps:
+            self._per_step = size / window.steps
+        self._per_second = size / max(seconds, 1e-3)
+        growth = held - window.held
+        if size * HELD_PER_BYTE < growth / 2:  # it was not the trace that grew
+            self._large, self._huge = (
+                max(limit, 2 * growth) for limit in (self._large, self._huge)
+            )
+
+    def goes_on(self) -> bool:
+        """Return whether there is enough left for another window; otherwise nothing is."""
+        left = self._whole - self._used
+        if self._wanted is None and self._steps and not self._warm:
+            left = CEILING - self._used  # a warm step is worth it
+        if left < max(self._per_step, LEAST * self._whole):
+            self.over = self.exhausted = True
+        return not self.over

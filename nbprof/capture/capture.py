@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from nbprof.arrays import Ints
+from nbprof.arrays import Floats, Ints, Mask
 
 CALLING_THREAD = "nbprof: the cell begins"
 """Name of the events that mark the cell's thread in the trace."""
+OTHER_THREAD = "nbprof: a window begins"
+"""Name of the marks in a trace that another thread began."""
+
+HELD_PER_BYTE = 8
+"""Roughly how many bytes TensorFlow holds for each byte of a trace before it writes them."""
 
 Frame = tuple[str, int, str]
 """File, line number, function name."""
@@ -36,9 +41,15 @@ class DispatchLog:
     """Index into `shapes` for the first tensor the call returned."""
     output_bytes: Ints
     """Total size in bytes of the tensors the call returned."""
+    given: tuple[tuple[tuple[str, Any], ...], ...] = ()
+    """The distinct attributes: pairs of a name and a value, as far as float_ops need them."""
+    attributes: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Index into `given`, or empty if no attributes were recorded."""
     inside: tuple[tuple[tuple[int, ...], str], ...] = ()
     """For each of `sites`: the enclosing layers of the `Model`, outermost first, and the part of
     Keras or TensorFlow that made the call: `OPTIMIZER` and the like, or empty."""
+    forward: tuple[int, ...] = ()
+    """For each of `sites`: the site of the eager op whose gradient the calls compute, or -1."""
 
 
 def no_dispatches() -> DispatchLog:
@@ -54,17 +65,104 @@ class SessionLog:
     start_ns: Ints
     graph: Ints
     """Number of the graph that ran; `session_group` returns its name."""
+    site: Ints
+    """Where the run was asked for: index into `sites` of the DispatchLog, -1 if not watched."""
 
 
 def no_sessions() -> SessionLog:
     """Return the empty log of code that used no sessions."""
     none = np.zeros(0, dtype=np.int64)
-    return SessionLog(none, none)
+    return SessionLog(none, none, none)
 
 
 def session_group(graph: int) -> str:
     """Return the name under which a session's graph is listed, as if it were a function."""
     return f"session_{graph}" if graph else "session"
+
+
+@dataclass(frozen=True, eq=False)
+class SampleLog:
+    """Samples of Python stacks in order, each standing for the time since the one before.
+
+    Times are as `time.time_ns` reports them.
+    """
+
+    stacks: tuple[Stack, ...]
+    """The distinct stacks."""
+    time_ns: Ints
+    thread: Ints
+    stack: Ints
+    """Index into `stacks`."""
+
+
+def no_samples() -> SampleLog:
+    """Return the empty log of code whose stacks were not sampled."""
+    none = np.zeros(0, dtype=np.int64)
+    return SampleLog((), none, none, none)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TraceWindow:
+    """A stretch of the recorded code in which TensorFlow's profiler ran."""
+
+    trace: bytes
+    """The XSpace as TensorFlow wrote it."""
+    began_ns: int = 0
+    """When it began, on the clock of the Capture; `ended_ns` likewise."""
+    ended_ns: int = 0
+    paused_ns: int = 0
+    """How long the code had been paused before: so much later is the clock of `trace`."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """What `time.time_ns` read just before and after each mark that was left in `trace`."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepLog:
+    """Every step of the recorded code in order of their start, traced or not."""
+
+    start_ns: Ints
+    end_ns: Ints
+    """NO_END where the end of a step could not be seen."""
+    thread: Ints
+    """What `threading.get_ident` returned."""
+    name: Ints
+    """Index into `names`."""
+    names: tuple[str, ...]
+    """The distinct names."""
+    built: Mask
+    """Whether the step traced a function."""
+
+
+NO_END = -1
+"""In place of the time when a step ended: it could not be seen, or the step never ended."""
+
+
+def no_steps() -> StepLog:
+    """Return the empty log of code without steps."""
+    none = np.zeros(0, dtype=np.int64)
+    return StepLog(
+        start_ns=none, end_ns=none, thread=none, name=none, names=(), built=none.astype(bool)
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pauses:
+    """When the recorded code had to wait for the recorder, as `time.time_ns` reports it."""
+
+    start_ns: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    end_ns: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def total_ns(self) -> int:
+        """How long the code was paused altogether."""
+        return int((self.end_ns - self.start_ns).sum())
+
+    def cut(self, time_ns: Ints) -> Ints:
+        """Put times on the clock of the Capture: moments within a pause become its start."""
+        cut = time_ns.copy()
+        for start, end in zip(self.start_ns.tolist(), self.end_ns.tolist(), strict=True):
+            cut -= np.clip(time_ns - start, 0, end - start)
+        return cut
 
 
 OPTIMIZER, METRICS, LOSS, BACKWARD = "optimizer", "metrics", "loss", "backward"
@@ -138,10 +236,13 @@ def _no_function(_name: str) -> None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Capture:
-    """The raw result of a recording; `ingest.read` turns it into a Profile."""
+    """The raw result of a recording; `ingest.read` turns it into a Profile.
 
-    trace: bytes | None
-    """The XSpace as TensorFlow wrote it; None if nothing could be recorded."""
+    Its clock is that of `time.time_ns`, without the pauses: as if the code had run through.
+    """
+
+    windows: tuple[TraceWindow, ...] = ()
+    """What was traced, in order of time; outside of them the code ran bare."""
     what: str
     """Name of the recorded code, such as `In [3]`."""
     how: str
@@ -152,6 +253,8 @@ class Capture:
     """How long the code ran, in ns."""
     cost_ns: int
     """Time spent starting and stopping the recording, in ns."""
+    watched_ns: int = 0
+    """How much of `wall_ns` went into watching calls into TensorFlow, in ns."""
     function_def: Callable[[str], Any] = _no_function
     """Returns the FunctionDef of a function by name, or None."""
     captured_functions: Callable[[], Sequence[str]] = tuple
@@ -170,12 +273,40 @@ class Capture:
     cells: Mapping[str, str] = field(default_factory=dict)
     """`{file of a cell: its name in the notebook}`, such as `In [3]`."""
     traced_ns: int = 0
-    """How much of `wall_ns` was traced, from the start, in ns."""
+    """How much of `wall_ns` was traced, in ns."""
+    steps: StepLog = field(default_factory=no_steps)
+    thread: int = 0
+    """The cell's thread, as `threading.get_ident` returned it."""
+    pauses: Pauses = field(default_factory=Pauses)
+    """Already cut out of all times; what else was recorded then is to be left out."""
     sessions: SessionLog = field(default_factory=no_sessions)
-    marks: tuple[tuple[int, int], ...] = ()
-    """What `time.time_ns` read just before and after each mark on the cell's thread."""
+    samples: SampleLog = field(default_factory=no_samples)
     keeps_threads: bool = True
     """Whether the trace has all events of threads that ended."""
     model: Callable[[Collection[str]], Model] = _no_model
     """Returns the variables and layers behind functions and graphs, given their names."""
     elsewhere: Elsewhere = Elsewhere()
+
+    @property
+    def trace(self) -> bytes:
+        """The traces of all windows, one after the other: as protobuf sees it, one XSpace."""
+        return b"".join(window.trace for window in self.windows)
+
+    def traced(self, start_ns: Ints, end_ns: Ints) -> Mask:
+        """Mark the stretches of time that lie within a window."""
+        inside = np.zeros(len(start_ns), dtype=bool)
+        for window in self.windows:
+            inside |= (start_ns >= window.began_ns) & (end_ns <= window.ended_ns)
+        return inside
+
+    def held_by_tracing(self, time_ns: Ints) -> Floats:
+        """Estimate how many bytes the trace took at each moment, on the clock of the Capture.
+
+        TensorFlow holds the events of an open window; afterwards their bytes are held.
+        """
+        held = np.zeros(len(time_ns))
+        for window in self.windows:
+            size, length = len(window.trace), max(window.ended_ns - window.began_ns, 1)
+            share = np.clip((time_ns - window.began_ns) / length, 0, 1)
+            held += size * np.where(time_ns > window.ended_ns, 1, HELD_PER_BYTE * share)
+        return held

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import Any
@@ -18,17 +18,20 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.arrays import NONE
 from nbprof.capture import kerases
 from nbprof.capture.capture import BACKWARD, LOSS, METRICS, OPTIMIZER, DispatchLog, Stack
 from nbprof.capture.compat import hooks, tensor_shapes
+from nbprof.capture.forward_sites import ForwardSites
 from nbprof.capture.model_objects import CalledLayer, name_of
-
-FRAMEWORKS = sys.stdlib_module_names.union(kerases.PACKAGES, ("tensorflow", "numpy"))
-"""Packages whose frames are not the user's."""
+from nbprof.float_op_table import NEEDED_ATTRIBUTES
+from nbprof.user_files import is_users_code
 
 RUNNERS = frozenset(("nbprof", "IPython"))
 """Packages that run the user's code; a stack ends where they begin."""
 
+USERS = "the user's"
+"""Kind of the frames of the user's files."""
 LAYER_CALL = "call of a Keras layer"
 """Kind of the frame in which Keras calls a layer."""
 PARTS = (OPTIMIZER, METRICS, LOSS, BACKWARD)
@@ -38,11 +41,17 @@ PART_OF_MODULE = {
     "tensorflow.python.eager.backprop": BACKWARD,
 }
 """The part of the work that a module of TensorFlow's does, by its name."""
+GRADIENT = "gradient of an op"
+"""Kind of the frame in which TensorFlow's tape computes the gradient of one eager op."""
+GRADIENT_FUNCTION = ("tensorflow.python.eager.backprop", "_gradient_function")
+"""Module and name of the function that does so."""
 
 LAYER = -1
 """Key in a site, in place of a code object, that precedes the number of a layer."""
 PART = -2
 """Key in a site, in place of a code object, that precedes the index of a part in PARTS."""
+FORWARD = -3
+"""Key in a site, in place of a code object, that precedes the site of the op of a gradient."""
 
 VARIABLES_USED = {
     **dict.fromkeys(("ReadVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"), 1),
@@ -55,7 +64,7 @@ VARIABLES_USED = {
 Ops that set a variable regardless of its value are missing: making a model is no use of it.
 """
 
-COLUMNS = 8
+COLUMNS = 9
 """Numbers recorded for each call."""
 
 
@@ -63,20 +72,25 @@ class DispatchWatch:
     """Records the calls of a cell while `watched()`; `log()` returns them."""
 
     def __init__(self) -> None:
-        self.counts: dict[str | bytes, int] = {}
-        """How often each op or function has been called."""
-        # For each call: start, end, thread, site, input shapes, output shape, output bytes, and
-        # when recording it ended. Flat, because objects would trigger garbage collections.
+        self.due: Callable[[], None] | None = None
+        """Called before the next call, on its thread, if set."""
+        # For each call: start, end, thread, site, input shapes, output shape, output bytes,
+        # attributes, and when recording it ended. Flat, because objects would trigger garbage
+        # collections.
         self._calls = array("q")
         # Keyed by id, because hashing a code object is slow.
         self._codes: dict[int, tuple[CodeType, str]] = {}
         self._sites: dict[tuple[int, ...], int] = {}
         self._shapes: dict[tuple[Any, ...], int] = {}
+        self._given: dict[tuple[Any, ...], int] = {(): 0}
         self.layers: list[CalledLayer] = []
         """The Keras layers that were called."""
         self._layer_number: dict[int, int] = {}
         self.used: dict[int, ref[Any]] = {}
         """The handles of the variables that were used, by id."""
+        self._forward = ForwardSites()
+        self._gradients: set[int] = set()
+        """The sites inside the gradient of an eager op; it may take the same tensors as the op."""
 
     def watched(self) -> AbstractContextManager[None]:
         """Record all calls made in a block."""
@@ -84,7 +98,8 @@ class DispatchWatch:
 
     def log(self) -> DispatchLog:
         """Return the calls."""
-        start_ns, end_ns, thread, site, shape, output_shape, output_bytes, _ = self._columns()
+        start_ns, end_ns, thread, site, *described, attributes, _ = self._columns()
+        shape, output_shape, output_bytes = described
         return DispatchLog(
             sites=tuple(map(self._stack, self._sites)),
             start_ns=start_ns,
@@ -95,7 +110,10 @@ class DispatchWatch:
             shape=shape,
             output_shape=output_shape,
             output_bytes=output_bytes,
+            given=tuple(self._given),
+            attributes=attributes,
             inside=tuple(map(_inside, self._sites)),
+            forward=_forward_sites(self._sites),
         )
 
     @property
@@ -103,6 +121,11 @@ class DispatchWatch:
         """Roughly how much time watching added to the calls, in ns."""
         _, end_ns, *_, recorded_ns = self._columns()
         return int((recorded_ns - end_ns).sum())
+
+    @property
+    def calls(self) -> int:
+        """How many calls have been recorded."""
+        return len(self._calls) // COLUMNS
 
     @property
     def backends(self) -> set[str]:
@@ -114,24 +137,27 @@ class DispatchWatch:
 
     def _stack(self, site: tuple[int, ...]) -> Stack:
         frames = []
-        for key, instruction in zip(site[::2], site[1::2], strict=True):
-            if key not in (LAYER, PART):
+        for key, instruction in _pairs(site):
+            if key not in (LAYER, PART, FORWARD):
                 code = self._codes[key][0]
                 frames.append((code.co_filename, _line(code, instruction), code.co_name))
         return tuple(reversed(frames))
 
     def _wrap(self, dispatch: Callable[..., Any], op_place: int | None) -> Any:
         """Wrap a dispatch function of TensorFlow; `op_place` is as in `replaced_dispatchers`."""
-        calls, counts, clock = self._calls, self.counts, time.time_ns
+        calls, clock = self._calls, time.time_ns
         thread, frame = threading.get_ident, sys._getframe
         shapes, shapes_of = self._shapes, tensor_shapes.input_shapes
         shape_of, size_of = tensor_shapes.output_shape, tensor_shapes.tensor_bytes
         tensor, used = tensor_shapes.eager_tensor(), self.used
+        attributes_of, given, wanted = tensor_shapes.attributes, self._given, NEEDED_ATTRIBUTES
+        remember, gradients = self._forward.remember, self._gradients
 
         def record(*arguments: Any) -> Any:
             __tracebackhide__ = True
+            if self.due is not None:
+                self.due()
             op = "_EagerConst" if op_place is None else arguments[op_place]
-            counts[op] = counts.get(op, 0) + 1
             if op in VARIABLES_USED:
                 inputs = arguments[3:] if op_place == 1 else arguments[3]
                 for handle in inputs[: VARIABLES_USED[op]]:
@@ -146,21 +172,26 @@ class DispatchWatch:
                 end = clock()
                 shape = shapes.setdefault(shapes_of(arguments, op_place), len(shapes))
                 output = shapes.setdefault(shape_of(result), len(shapes))
-                site = self._site(frame(1))
-                calls.extend((start, end, thread(), site, shape, output, size_of(result), clock()))
+                stated = attributes_of(arguments, op_place, wanted[op]) if op in wanted else ()
+                attributes = given.setdefault(stated, len(given))
+                site = self.site(frame(1))
+                if op_place is not None:
+                    inputs = arguments[3:] if op_place == 1 else arguments[3]
+                    remember(op, () if site in gradients else inputs, result, site)
+                described = (site, shape, output, size_of(result), attributes)
+                calls.extend((start, end, thread(), *described, clock()))
 
         return record
 
-    def _site(self, frame: FrameType | None) -> int:
-        """Number the place a call comes from: its frames, without those of frameworks."""
+    def site(self, frame: FrameType | None) -> int:
+        """Number the place a call comes from: its frames in the user's files."""
         site: list[int] = []
         while frame is not None:
             code = frame.f_code
             key = id(code)
             known = self._codes.get(key)
             if known is None:
-                module = str(frame.f_globals.get("__name__", ""))
-                known = self._codes[key] = (code, _kind_of(code, module))
+                known = self._codes[key] = (code, _kind_of(code, frame.f_globals))
             kind = known[1]
             if kind in RUNNERS:
                 break
@@ -168,10 +199,16 @@ class DispatchWatch:
                 site += (LAYER, self._layer(frame.f_locals.get("self")))
             elif kind in PARTS:
                 site += (PART, PARTS.index(kind))
-            elif kind not in FRAMEWORKS:
+            elif kind == GRADIENT:
+                site += (PART, PARTS.index(BACKWARD))
+                site += (FORWARD, self._forward.of_gradient(frame.f_locals))
+            elif kind == USERS:
                 site += (key, frame.f_lasti)
             frame = frame.f_back
-        return self._sites.setdefault(tuple(site), len(self._sites))
+        number = self._sites.setdefault(tuple(site), len(self._sites))
+        if FORWARD in site[::2]:
+            self._gradients.add(number)
+        return number
 
     def _layer(self, layer: Any) -> int:
         """Number a layer; one that reuses the address of a dead one gets a new number."""
@@ -182,19 +219,43 @@ class DispatchWatch:
         return number
 
 
-def _kind_of(code: CodeType, module: str) -> str:
-    """Return what a frame of this code is: LAYER_CALL, one of PARTS, or its top-level package."""
+def _kind_of(code: CodeType, names: Mapping[str, Any]) -> str:
+    """Return what a frame is, given its code and global names.
+
+    That is LAYER_CALL, GRADIENT, one of PARTS, one of RUNNERS, USERS, or empty for installed code.
+    """
+    module = str(names.get("__name__", ""))
+    if (module, code.co_name) == GRADIENT_FUNCTION:
+        return GRADIENT
     if kerases.is_layer_call(module, code.co_name):
         return LAYER_CALL
     part = kerases.part_of(module) or PART_OF_MODULE.get(module, "")
-    return part or module.partition(".")[0]
+    package = module.partition(".")[0]
+    users = USERS if is_users_code(code, names) else ""
+    return part or (package if package in RUNNERS else users)
 
 
 def _inside(site: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
     """Return the layers around a site, outermost first, and the innermost part."""
-    pairs = list(zip(site[::2], site[1::2], strict=True))
+    pairs = _pairs(site)
     part = next((PARTS[number] for key, number in pairs if key == PART), "")
     return tuple(number for key, number in pairs if key == LAYER)[::-1], part
+
+
+def _forward_sites(sites: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return for each site that of the op whose gradient is computed, NONE if there is none.
+
+    A gradient of a gradient belongs to the op of the latter, whose site has a lower number.
+    """
+    found: list[int] = []
+    for site in sites:
+        forward = next((number for key, number in _pairs(site) if key == FORWARD), NONE)
+        found.append(forward if forward == NONE or found[forward] == NONE else found[forward])
+    return tuple(found)
+
+
+def _pairs(site: tuple[int, ...]) -> "list[tuple[int, int]]":
+    return list(zip(site[::2], site[1::2], strict=True))
 
 
 def _line(code: CodeType, instruction: int) -> int:

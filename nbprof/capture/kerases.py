@@ -147,8 +147,6 @@ KERASES = (KERAS_3, KERAS_2)
 
 ROOTS = tuple(dict.fromkeys(root for keras in KERASES for root in keras.roots))
 """Folders that may contain the source of a Keras."""
-PACKAGES = tuple(dict.fromkeys(root.partition("/")[0] for root in ROOTS))
-"""The packages that a Keras may be imported as, or be part of."""
 
 _SOURCE = re.compile(rf"(?:.*/)?(?:{'|'.join(ROOTS)})/(?P<file>.+)")
 _LAYER_CALLS = frozenset(file for keras in KERASES for file in keras.layer_calls)

@@ -1,32 +1,29 @@
 """Record a stretch of code with TensorFlow's own profiler, and leave nothing switched on."""
 
-import signal
 import tempfile
-import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock
 from typing import Any
 
 from nbprof.capture import compat
-from nbprof.capture.budget import Budget
 from nbprof.capture.capture import Capture, Model
 from nbprof.capture.compat import definitions, doors, hooks, profiler_session, switches
 from nbprof.capture.compat.stacks import StackReader
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.elsewhere import find_elsewhere
+from nbprof.capture.interrupts import interrupts_wait
 from nbprof.capture.model_objects import find_model
 from nbprof.capture.sessions import SessionWatch
+from nbprof.capture.stack_sampler import StackSampler
+from nbprof.capture.tracing import Extent, ProcessMemory, Tracing
 from nbprof.columns import allocator_columns
 from nbprof.errors import NbprofError
 from nbprof.note import Note
 from nbprof.units import format_seconds
-
-DEFAULT_LIMIT = 60.0
-"""Seconds after which tracing ends while the cell runs on."""
 
 NOTABLE_SHARE = 0.05
 """Lowest share of the wall time at which the cost of watching calls is noted."""
@@ -34,7 +31,7 @@ NOTABLE_NS = 5_000_000
 """Lowest cost of watching calls, in ns, that is noted."""
 
 LIGHT = (
-    "-light did not record memory, shapes (and with them float_ops), the lines of eager ops, or "
+    "-light did not record memory, shapes (and with them float_ops), the lines that ran ops, or "
     "variables that only eager ops read; cheap ops are not counted once they are warm, so run "
     "counts and times are lower bounds"
 )
@@ -63,33 +60,17 @@ NOT_STARTED = (
     "nbprof could not start recording with this TensorFlow ({error}), so the cell ran unprofiled"
 )
 """Note if setting up the recording failed."""
-
-
-@contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Delay a KeyboardInterrupt until the block or the decorated function has ended.
-
-    Switching TensorFlow's profiler on or off must not stop halfway.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    received: list[tuple[Any, ...]] = []
-    try:
-        signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if received:
-            handler(*received[0])
+NOT_SAMPLED = (
+    "Python stacks could not be sampled ({error}), so the summary cannot tell the cell's Python "
+    "from that of libraries"
+)
+"""Note if the sampling thread could not be started."""
 
 
 class Recorder:
     """Records from `start` to `stop`, which returns the Capture, whatever happened in between.
 
-    `what` names the code, `cells` maps the files of notebook cells to names such as `In [3]`,
-    `light` records less, and `limit` is the time in seconds after which tracing ends.
+    `what` names the code, `cells` maps the files of notebook cells to names such as `In [3]`.
     """
 
     _lock = Lock()
@@ -100,31 +81,25 @@ class Recorder:
         what: str,
         *,
         cells: Mapping[str, str] | None = None,
-        light: bool = False,
-        limit: float = DEFAULT_LIMIT,
+        extent: Extent | None = None,
+        memory: ProcessMemory | None = None,
     ) -> None:
         self.what = what
         self._cells = cells or {}
-        self._light = light
-        self._limit = limit
-        self._ending = RLock()
-        """Held while the trace is written, so that another thread waits for it."""
+        extent = extent or Extent()
+        self._light = extent.light
         self._notes: list[str] = []
-        self._trace: bytes | None = None
-        self._session: Any = None
         self._functions: list[Any] = []
         """The functions made during the recording, kept alive so that their nodes can be read."""
         self._watch = DispatchWatch()
-        self._sessions = SessionWatch()
-        self._marks: tuple[tuple[int, int], ...] = ()
+        self._sessions = SessionWatch(None if extent.light else self._watch.site)
+        self._sampler = StackSampler()
+        self._tracing = Tracing(extent, memory or ProcessMemory(), self._watch)
         self._keeps_threads = True
-        self._paused_ns = 0
-        self._traced_ns = 0
-        self._has_memory = False
         self._only_large = False
         self._cleanup = ExitStack()
 
-    @_interrupts_wait()
+    @interrupts_wait()
     def start(self) -> None:
         """Start recording; if another profiler is running, raise an NbprofError that names it."""
         began = time.perf_counter_ns()
@@ -132,8 +107,9 @@ class Recorder:
             self._claim()
             if self._import_tensorflow():
                 self._start_session_or_note()
+            self._start_sampler()
             self._cost_ns = time.perf_counter_ns() - began
-            self._clock = time.perf_counter_ns()
+            self._tracing.begin_clock()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
         except BaseException:
             self._release()
@@ -153,31 +129,46 @@ class Recorder:
                 )
             Recorder._active = self
 
-    @_interrupts_wait()
+    @interrupts_wait()
     def stop(self) -> Capture:
         """End the recording, restore all switches and return what was recorded."""
+        tracing = self._tracing
+        began = time.perf_counter_ns()
         try:
-            wall_ns = time.perf_counter_ns() - self._clock - self._paused_ns
-            self._end_session()
+            wall_ns = tracing.cell_ns()
+            self._sampler.stop()
+            tracing.end()
         finally:
             self._release()
-        self._cost_ns += time.perf_counter_ns() - self._clock - wall_ns
+        self._notes += tracing.notes
         self._note_cost(wall_ns)
-        return Capture(
-            trace=self._trace,
+        pauses = tracing.tracer.pauses
+        self._cost_ns += time.perf_counter_ns() - began + pauses.total_ns
+        calls, steps, sessions = self._watch.log(), tracing.clock.log(), self._sessions.log()
+        samples = self._sampler.log()
+        capture = Capture(
+            windows=tuple(tracing.tracer.windows),
             what=self.what,
             how=self._describe(),
             start_ns=self._start_ns,
             wall_ns=wall_ns,
             cost_ns=self._cost_ns,
-            traced_ns=min(self._traced_ns, wall_ns) if self._trace is not None else 0,
+            watched_ns=self._watch.cost_ns,
+            traced_ns=self._traced_ns(wall_ns),
             notes=self._notes,
-            has_memory=self._has_memory,
+            has_memory=tracing.tracer.has_memory,
             only_large=self._only_large,
             cells=self._cells,
-            dispatches=self._watch.log(),
-            sessions=self._sessions.log(),
-            marks=self._marks,
+            thread=tracing.clock.thread,
+            steps=replace(
+                steps, start_ns=pauses.cut(steps.start_ns), end_ns=pauses.cut(steps.end_ns)
+            ),
+            pauses=pauses,
+            dispatches=replace(
+                calls, start_ns=pauses.cut(calls.start_ns), end_ns=pauses.cut(calls.end_ns)
+            ),
+            sessions=replace(sessions, start_ns=pauses.cut(sessions.start_ns)),
+            samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
             keeps_threads=self._keeps_threads,
             function_def=self._function_def,
             function_stacks=self._function_stacks,
@@ -186,13 +177,22 @@ class Recorder:
             model=self._model,
             elsewhere=find_elsewhere(self._watch.backends, watched=not self._light),
         )
+        tracing.tracer.windows = []  # they are large, and the Capture keeps this recorder alive
+        return capture
+
+    def _traced_ns(self, wall_ns: int) -> int:
+        end_ns = self._start_ns + wall_ns
+        return sum(
+            max(0, min(window.ended_ns, end_ns) - max(window.began_ns, self._start_ns))
+            for window in self._tracing.tracer.windows
+        )
 
     def _note_cost(self, wall_ns: int) -> None:
         """Note how long watching eager calls took, if that is a notable part of the wall time."""
         watched_ns = self._watch.cost_ns
         if watched_ns > max(NOTABLE_SHARE * wall_ns, NOTABLE_NS):
-            calls = sum(self._watch.counts.values())
-            self._notes.append(WATCHED.format(calls=calls, took=format_seconds(watched_ns)))
+            took = format_seconds(watched_ns)
+            self._notes.append(WATCHED.format(calls=self._watch.calls, took=took))
 
     def _import_tensorflow(self) -> bool:
         """Import TensorFlow before the clock starts, and return whether that worked."""
@@ -218,6 +218,13 @@ class Recorder:
             self._notes.append(TOO_OLD.format(oldest=oldest, version=compat.version()))
         return not compat.too_old()
 
+    def _start_sampler(self) -> None:
+        self._cleanup.callback(self._sampler.stop)
+        try:
+            self._sampler.start()
+        except RuntimeError as error:  # the system is out of threads
+            self._notes.append(NOT_SAMPLED.format(error=error))
+
     def _start_session_or_note(self) -> None:
         """Start the session; if that fails unexpectedly, let the cell run unprofiled."""
         try:
@@ -239,87 +246,50 @@ class Recorder:
                 f"no temporary folder could be made ({error}), so the cell ran unprofiled"
             )
             return
-        folder = self._cleanup.enter_context(temporary)
-        if not self._light:
-            self._has_memory = self._cleanup.enter_context(switches.allocations_recorded())
+        self._tracing.tracer.use(self._cleanup.enter_context(temporary))
         try:
-            self._session = profiler_session.start_session(folder, every_run=not self._light)
+            if self._tracing.budget.begins_at_once:
+                self._tracing.open()
         except profiler_session.AlreadyProfilingError as error:
             raise NbprofError(_refusal("another TensorFlow profiler session")) from error
         except profiler_session.NoProfilerError as error:
             self._cleanup.close()
             self._notes.append(str(error))
             return
-        self._folder = Path(folder)
         self._note_shortcomings()
-        self._cleanup.enter_context(
-            hooks.watch_sessions(self._give_way, self._sessions.about_to_run)
-        )
         self._functions = self._cleanup.enter_context(hooks.keep_functions())
-        if not self._light:
-            self._cleanup.enter_context(self._watch.watched())
-        self._marks = profiler_session.mark_thread()
         self._keeps_threads = profiler_session.keeps_ended_threads()
-        self._cleanup.enter_context(Budget(self._limit, self._watch.counts, self._stop_early))
+        self._cleanup.enter_context(self._tracing.running(self._sessions.about_to_run))
+        # What watches the cell from another thread is entered here: it runs within the wall time,
+        # and `_release` ends it outside of it.
 
     def _note_shortcomings(self) -> None:
         """Note what will not be recorded."""
         users = (doors.TRACE,) if self._light else (doors.TRACE, doors.FULL_TRACE)
+        if not self._tracing.budget.begins_at_once:
+            users = (*users, doors.STEPS)
         for sentence in doors.missing(*users):
             about_memory = sentence == doors.NO_MEMORY
             self._notes.append(Note(sentence, allocator_columns()) if about_memory else sentence)
-        self._only_large = self._has_memory and switches.hides_small_allocations()
+        self._only_large = not self._light and switches.hides_small_allocations()
         if self._light:
             self._notes.append(LIGHT)
 
     def _describe(self) -> str:
         """Describe how the code was recorded, for the headline."""
-        if self._trace is None:
+        windows = self._tracing.tracer.windows
+        if not windows:
             return "nothing recorded"
         if self._light:
             detail = "light"
-        elif profiler_session.records_every_run(self._trace):
+        elif all(profiler_session.records_every_run(window.trace) for window in windows):
             detail = "every op run"
         else:
             detail = "cheap ops not counted"
             self._notes.append(CHEAP_OPS_LOST)
         return f"TensorFlow {compat.version()} trace, {detail}"
 
-    @_interrupts_wait()
-    def _give_way(self, name: str) -> None:
-        """End the trace because the user's code starts a profiler of its own."""
-        now = time.perf_counter_ns()
-        why = (
-            f"the cell started a profiler of its own ({name}) after "
-            f"{format_seconds(now - self._clock)}; nbprof gave way to it and recorded nothing "
-            "from then on"
-        )
-        if self._end_session(why):
-            self._paused_ns = time.perf_counter_ns() - now
-
-    def _stop_early(self, why: str) -> None:
-        """End the trace because its budget is used up; the cell runs on."""
-        self._end_session(f"tracing ended {why}")
-
-    def _end_session(self, why: str | None = None) -> bool:
-        """Write the trace and read it back; return False if it had ended before.
-
-        A second caller waits until the trace is written: only then can another profiler start.
-        """
-        with self._ending:
-            session, self._session = self._session, None
-            if session is None:
-                return False
-            self._traced_ns = time.perf_counter_ns() - self._clock
-            if why:
-                self._notes.append(why)
-            try:
-                self._trace = profiler_session.export_session(session, self._folder)
-            except profiler_session.NoProfilerError as error:
-                self._notes.append(str(error))
-            return True
-
-    @_interrupts_wait()
+    @interrupts_wait()
     def abandon(self) -> None:
         """Switch everything off, at whatever stage, and drop what was recorded."""
         self._release()
@@ -333,10 +303,8 @@ class Recorder:
                     Recorder._active = None
 
     def _switch_off(self) -> None:
-        session, self._session = self._session, None
         try:
-            if session is not None:
-                profiler_session.drop_session(session)
+            self._tracing.abandon()
         finally:
             self._cleanup.close()
 

@@ -22,12 +22,16 @@ def watch_steps(begin: Callable[[str], Callable[[], None]]) -> Iterator[Sequence
         return
     inside = local()
 
-    def enter(name: str) -> None:
+    def enter(name: str, _start_ns: int) -> None:
+        if name == hooks.BUILDING:
+            return
         inside.depth = getattr(inside, "depth", 0) + 1
         if inside.depth == 1:
             inside.end = begin(name)
 
-    def leave() -> None:
+    def leave(name: str) -> None:
+        if name == hooks.BUILDING:
+            return
         inside.depth -= 1
         if inside.depth == 0:
             inside.end()
@@ -36,5 +40,5 @@ def watch_steps(begin: Callable[[str], Callable[[], None]]) -> Iterator[Sequence
         if not getattr(inside, "depth", 0):
             begin(session_group(0))  # its end is not visible
 
-    with hooks.watch_calls(enter, leave), hooks.watch_sessions(lambda _: None, run_session):
+    with hooks.watch_calls(enter, leave), hooks.watch_sessions(lambda *_: None, run_session):
         yield doors.missing(doors.STEPS)

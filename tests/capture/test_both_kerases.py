@@ -54,9 +54,8 @@ def test_dense_layers_have_the_float_ops_of_their_products(mlp):
     _, profile = mlp
 
     flops = rows(profile.layer(select="float_ops"), "total_float_ops")
-    forward = {
-        name: 2 * 32 * a * b + 32 * b for name, a, b in (("wide", 64, 128), ("out", 128, 10))
-    }
+    # A product and a bias; the first layer also has an activation.
+    forward = {"wide": 32 * 128 * (2 * 64 + 1 + 1), "out": 32 * 10 * (2 * 128 + 1)}
     for name, count in forward.items():
         assert flops[f"mlp/{name}/forward"][0] == 16 * count
     frame = profile.op(select="float_ops").frame

@@ -308,37 +308,6 @@ def test_a_limit_ends_the_trace_while_the_block_runs_on():
     assert any("tracing ended after 1 s (-limit)" in note for note in profile.notes)
 
 
-def test_too_many_events_end_the_trace(monkeypatch):
-    monkeypatch.setattr("nbprof.capture.budget.MAX_EVENTS", 1000)
-    x = tf.ones([8, 8])
-
-    def body():
-        for _ in range(200):
-            tf.matmul(x, x)
-        wait_for_the_end_of_the_trace()
-        tf.sin(x)
-
-    profile = profiled(body)
-
-    assert runs(profile) == {"MatMul": 200}
-    assert any("tracing ended after about two million events" in note for note in profile.notes)
-
-
-def test_the_nodes_of_functions_count_as_events(monkeypatch):
-    monkeypatch.setattr("nbprof.capture.budget.MAX_EVENTS", 500)
-    step = tf.function(lambda x: tf.matmul(x, x) + 1)
-    x = tf.ones([8, 8])
-    step(x)
-
-    def body():
-        for _ in range(100):
-            step(x)
-        wait_for_the_end_of_the_trace()
-        tf.sin(x)
-
-    assert "Sin" not in runs(profiled(body))
-
-
 def test_the_user_can_start_a_profiler_after_the_limit(tmp_path):
     with nbprof.profile(limit=0.1):
         wait_for_the_end_of_the_trace()
@@ -492,11 +461,11 @@ def test_the_summary_adds_up_to_the_wall_time_and_has_every_category():
     wall = profile.summary().attrs["wall_micros"]
     assert spent.sum() == pytest.approx(wall, abs=1000)
     assert profile.summary()["percent"].sum() == pytest.approx(100, abs=1)
-    assert spent["Python"] >= 100_000
-    assert spent["tf.function tracing"] >= 50_000
+    assert spent["your Python"] >= 90_000
+    assert spent["building graphs"] >= 50_000
     assert spent["waiting for input"] >= 40_000
     assert spent["ops"] > 0
-    assert spent["dispatch"] > 0
+    assert spent["eager dispatch"] > 0
 
 
 def test_time_after_the_limit_is_in_the_summary():
@@ -504,7 +473,8 @@ def test_time_after_the_limit_is_in_the_summary():
         wait_for_the_end_of_the_trace()
 
     spent = run.profile.summary().set_index("category")["micros"]
-    assert 0 < spent["not traced"] < spent.sum()
+    assert "not watched" not in spent
+    assert spent["waiting for other threads"] > 0.5 * spent.sum()
     assert spent.sum() == pytest.approx(run.profile.recording.wall_ns / 1000, abs=1000)
 
 
@@ -515,7 +485,9 @@ def test_the_summary_of_a_keras_fit_adds_up_to_the_wall_time():
 
     summary = profile.summary()
     assert summary["micros"].sum() == pytest.approx(summary.attrs["wall_micros"], abs=1000)
-    assert {"Python", "ops", "dispatch", "tf.function tracing"} <= set(summary["category"])
+    assert {"library Python", "ops", "eager dispatch", "building graphs"} <= set(
+        summary["category"]
+    )
 
 
 def test_no_run_is_lost_if_a_thread_starts_a_profiler_as_the_block_ends(tmp_path):

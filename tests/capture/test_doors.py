@@ -143,7 +143,8 @@ def test_if_functions_cannot_be_looked_up_their_ops_are_still_counted(name, monk
 
     assert runs(profile)["MatMul"] == 5
     if name != "FUNCTION_DEF":
-        assert runs_from(profile, "MatMul") == {"no line": 5}
+        (line,) = runs_from(profile, "MatMul")
+        assert line.startswith("profile = profiled(lambda: [dense(")
     assert 5 in node_runs(profile).values()
 
 
@@ -300,7 +301,8 @@ def test_objects_that_cannot_be_read_cost_the_layers_and_not_the_report(monkeypa
         "compat.switches.allocations_recorded",
         "compat.profiler_session.mark_thread",
         "recorder.DispatchWatch.watched",
-        "recorder.Budget",
+        "tracing.Monitor",
+        "tracing.StepClock.running",
     ],
 )
 def test_a_recording_that_cannot_be_set_up_costs_the_report_and_nothing_else(

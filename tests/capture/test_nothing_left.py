@@ -1,9 +1,10 @@
 """Blocks that end early, and thirty in a row, leave nothing behind."""
 
 import sys
+import time
 
 import pytest
-from support.captured import batches, mlp, model_runs, printed_by, profiled
+from support.captured import batches, mlp, model_runs, printed_by, profiled, runs
 
 import nbprof
 
@@ -44,7 +45,7 @@ def test_a_fit_that_fails_halfway_has_a_profile_and_affects_nothing_after_it(war
 
 
 INTERRUPTED = """
-import gc, json, signal, sys, tempfile, threading
+import gc, json, signal, sys, tempfile, threading, time
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)
 tempfile.tempdir = tempfile.mkdtemp()
@@ -55,6 +56,7 @@ from tensorflow.python.profiler import trace
 HERE = Path(nbprof.__file__).parent
 OURS = {str(file) for file in [HERE / "run.py", *HERE.glob("capture/**/*.py")]}
 ALLOCATOR = switches.allocator_statistics_on()
+SWITCH_INTERVAL = sys.getswitchinterval()
 
 class Watch:
     # Python handles signals when a function begins and when a C function returns.
@@ -91,7 +93,18 @@ def left_behind():
         left.append("the allocator's statistics")
     if trace.enabled() if callable(trace.enabled) else trace.enabled:
         left.append("a profiler")
-    return left
+    if sys.getswitchinterval() != SWITCH_INTERVAL:
+        left.append("the switch interval")
+        sys.setswitchinterval(SWITCH_INTERVAL)
+    for _ in range(1000):  # a thread ends soon after it is told to
+        samplers = [frame for frame in sys._current_frames().values() if is_sampler(frame)]
+        if not samplers:
+            return left
+        time.sleep(0.001)
+    return [*left, "the sampler"]
+
+def is_sampler(frame):
+    return frame.f_code.co_filename.endswith("stack_sampler.py")
 
 profile(None)
 watch = Watch()
@@ -123,6 +136,44 @@ def test_an_interrupt_anywhere_in_nbprof_leaves_nothing_switched_on():
 
     assert seen["places"] > 50
     assert seen["left"] == {}
+
+
+def sampling():
+    files = [frame.f_code.co_filename for frame in sys._current_frames().values()]
+    return any(file.endswith("stack_sampler.py") for file in files)
+
+
+def fail(*_, **__):
+    raise ValueError("no luck")
+
+
+@pytest.mark.parametrize(
+    ("place", "refused"),
+    [
+        ("nbprof.capture.compat.profiler_session.start_session", False),
+        ("nbprof.capture.stack_sampler.StackSampler.start", True),
+        ("nbprof.memory.meter.Measurement.__enter__", True),
+    ],
+    ids=["the session", "the sampler", "the memory"],
+)
+def test_a_set_up_that_fails_leaves_nothing_switched_on(monkeypatch, place, refused):
+    before = sys.getswitchinterval()
+    with monkeypatch.context() as broken:
+        broken.setattr(place, fail)
+        run = nbprof.profile()
+        if refused:
+            with pytest.raises(ValueError, match="no luck"):
+                run.__enter__()
+        else:
+            with run:
+                time.sleep(0.05)
+            assert any("no luck" in note for note in run.profile.notes)
+            assert run.profile.summary()["category"][0] == "your Python"
+
+    assert sys.getswitchinterval() == before
+    while sampling():  # it ends soon after it is told to
+        time.sleep(0.001)
+    assert runs(profiled(lambda: tf.ones([2]) + 1.0))["AddV2"] == 1
 
 
 LEAKS = """

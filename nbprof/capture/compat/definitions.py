@@ -1,6 +1,5 @@
 """Ask TensorFlow for the nodes and variables of functions and v1 graphs."""
 
-from functools import lru_cache
 from typing import Any
 
 from nbprof.capture.capture import Variable
@@ -21,22 +20,6 @@ def function_def(name: str) -> Any:
         return context.get_function_def(name)
     except tf.errors.NotFoundError:
         return None
-
-
-@lru_cache(4096)
-def function_size(name: str) -> int:
-    """Count the nodes of a function and of the functions it calls."""
-    message = function_def(name)
-    if message is None:
-        return 1
-    called = (
-        function.name
-        for node in message.node_def
-        for value in node.attr.values()
-        for function in (value.func, *value.list.func)
-        if function.name and function.name != name
-    )
-    return len(message.node_def) + sum(map(function_size, called))
 
 
 def dataset_functions() -> list[str]:

@@ -29,19 +29,23 @@ NO_CALLABLES = (
 )
 NO_KEEPING = (
     "this TensorFlow does not let nbprof keep functions: ops of those deleted during the cell "
-    "have no lines, shapes or layers"
+    "have no shapes or layers, and of their lines only the one that ran them"
 )
 NO_CALLS = (
     "this TensorFlow does not let nbprof watch calls into it: eager ops lack lines, input shapes, "
-    "float_ops and layers"
+    "float_ops and layers, and graph ops the line that ran them"
 )
 NO_NODES = (
     "this TensorFlow does not show nbprof the nodes of functions: graph ops have the names they "
-    "ran under, and many lack lines, layers and params"
+    "ran under, and many lack layers, params and the line that made them"
 )
-NO_LINES = "this TensorFlow does not tell nbprof where functions were written: graph ops lack lines"
+NO_LINES = (
+    "this TensorFlow does not tell nbprof where functions were written: graph ops lack the line "
+    "that made them"
+)
 NO_V1_LINES = (
-    "this TensorFlow does not tell nbprof where v1 graphs were written: their ops lack lines"
+    "this TensorFlow does not tell nbprof where v1 graphs were written: their ops lack the "
+    "line that made them"
 )
 NO_MEMORY = "memory was not recorded: this TensorFlow does not let nbprof trace the CPU's allocator"
 MAYBE_ONEDNN = (
@@ -104,6 +108,8 @@ RUNNING_PROFILER = Door(place=f"{_PROFILER}.profiler_v2", name="_profiler")
 V1_SESSION = "tensorflow.python.client.session"
 V1_BUFFER = Door(place=V1_SESSION, name="tf_session.TF_NewBufferFromString", without=NO_CALLABLES)
 V1_EXTEND = Door(place=V1_SESSION, name="tf_session.ExtendSession", without=NO_CALLABLES)
+V1_RESULTS = Door(place=V1_SESSION, name="_FetchHandler.build_results")
+"""Called when a session has run; without it, steps of v1 sessions have no length outside traces."""
 
 FUNCTION_INIT = Door(
     place=f"{_FUNCTIONS}.atomic_function", name="AtomicFunction.__init__", without=NO_KEEPING

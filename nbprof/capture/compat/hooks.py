@@ -1,12 +1,12 @@
 """Hook into TensorFlow's Python code during a cell, and remove the hooks afterwards."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import ModuleType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from nbprof.capture.compat import doors
 from nbprof.capture.compat.doors import Door, replaced
@@ -16,30 +16,58 @@ HARDWARE_TRACES = (b"\x08\x02", b"\x08\x03")
 FIRST_HARDWARE_TRACE = 2
 """The lowest trace_level of RunOptions that starts a profiler."""
 
-STEP_STATS = {"step_num", "tf_function_call"}
+HOW_CALLED = "tf_function_call"
+"""Keyword that tells whether a call traced its function."""
+STEP_STATS = {"step_num", HOW_CALLED}
 """Keywords that make a `Trace` a step: the user's, and TensorFlow's around a function."""
 
-GiveWay = Callable[[str], None]
+BEGAN = "_nbprof_began"
+"""Attribute of a `Trace` that is watched: its name, and when it was made."""
+BUILDING = "tf.function-graph_building"
+"""Name of the `Trace` in which TensorFlow builds a graph."""
+
+GiveWay = Callable[[str, str], None]
 AboutToRun = Callable[[Any], None]
 
 
-@contextmanager
-def watch_sessions(give_way: GiveWay, about_to_run: AboutToRun) -> Iterator[None]:
-    """Call `give_way(name)` before code in the block starts a TensorFlow profiler of its own.
+def _nothing(*_: object) -> None:
+    pass
 
-    `about_to_run(graph)` is called before a v1 session runs. All hooks return before TensorFlow
-    runs anything, so that no traceback of the user's shows frames of nbprof.
+
+@contextmanager
+def watch_sessions(
+    give_way: GiveWay, about_to_run: AboutToRun, ran: Callable[[], None] = _nothing
+) -> Iterator[None]:
+    """Call `give_way(name, logdir)` before code in the block starts a profiler of its own.
+
+    `about_to_run(graph)` is called before a v1 session runs, and `ran()` when it has run, where
+    that can be seen. All hooks return before TensorFlow runs anything, so that no traceback of the
+    user's shows frames of nbprof.
     """
 
     def after_ours(new_session: Callable[[], Any]) -> Callable[[], Any]:
         def new_session_after_ours() -> Any:
-            give_way("tf.profiler.experimental")
+            logdir = sys._getframe(1).f_locals.get("logdir", "")
+            give_way("tf.profiler.experimental", str(logdir or ""))
             return new_session()
 
         return new_session_after_ours
 
     v1 = _watch_v1_calls if doors.V1_BUFFER.open() and doors.V1_EXTEND.open() else _watch_v1_runs
-    with replaced(doors.PROFILER_SESSION, after_ours), v1(give_way, about_to_run):
+
+    def build_results_after(build: Callable[..., Any]) -> Callable[..., Any]:
+        def report_and_build(*arguments: Any) -> Any:
+            __tracebackhide__ = True
+            ran()
+            return build(*arguments)
+
+        return report_and_build
+
+    with (
+        replaced(doors.PROFILER_SESSION, after_ours),
+        replaced(doors.V1_RESULTS, build_results_after),
+        v1(give_way, about_to_run),
+    ):
         yield
 
 
@@ -52,7 +80,7 @@ def _watch_v1_calls(give_way: GiveWay, about_to_run: AboutToRun) -> Iterator[Non
 
     def new_buffer_after_ours(data: bytes) -> Any:
         if data[:2] in HARDWARE_TRACES:
-            give_way("a Session.run with FULL_TRACE")
+            give_way("a Session.run with FULL_TRACE", "")
         return c_api.TF_NewBufferFromString(data)
 
     def report_and_extend(handle: Any) -> None:
@@ -87,7 +115,7 @@ def _watch_v1_runs(give_way: GiveWay, about_to_run: AboutToRun) -> Iterator[None
     ) -> Any:
         __tracebackhide__ = True
         if options is not None and options.trace_level >= FIRST_HARDWARE_TRACE:
-            give_way("a Session.run with FULL_TRACE")
+            give_way("a Session.run with FULL_TRACE", "")
         about_to_run(self.graph)
         return run(self, fetches, feed_dict, options, run_metadata)
 
@@ -100,41 +128,59 @@ def _watch_v1_runs(give_way: GiveWay, about_to_run: AboutToRun) -> Iterator[None
 
 
 @contextmanager
-def watch_calls(enter: Callable[[str], None], leave: Callable[[], None]) -> Iterator[None]:
-    """Call `enter(name)` and `leave()` around function calls and numbered Trace blocks.
+def watch_calls(
+    enter: Callable[[str, int], None],
+    leave: Callable[[str], None],
+    built: Callable[[], None] = _nothing,
+) -> Iterator[None]:
+    """Call `enter(name, start_ns)` and `leave(name)` around function calls and Trace blocks.
 
-    TensorFlow puts each into a `Trace`, whether a profiler runs or not. The hooks return before the
-    function runs, so that no traceback of the user's shows frames of nbprof.
+    Only numbered blocks count, and those named BUILDING, inside calls. `built()` is called before
+    `leave(name)` if a call has traced its function. TensorFlow puts each call into a `Trace`,
+    whether a profiler runs or not. The hooks return before the function runs, so that no traceback
+    of the user's shows frames of nbprof.
     """
     Trace, functions = doors.STEP.open(), doors.STEP_OF_FUNCTION.owner()  # noqa: N806 a class
     if Trace is None or functions is None:
         yield
         return
-    init, begin, end = Trace.__init__, Trace.__enter__, Trace.__exit__
-    calling = vars(functions)
-    steps: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+    init, calling, watching = Trace.__init__, vars(functions), True
 
-    def init_and_remember(self: Any, name: str, **kwargs: Any) -> None:
+    class WatchedTrace(Trace):  # type: ignore[misc, valid-type]
+        """A `Trace` that reports its beginning and its end while the block lasts."""
+
+        def __enter__(self) -> Any:
+            if watching:
+                enter(*getattr(self, BEGAN))
+            return super().__enter__()
+
+        def set_metadata(self, **kwargs: Any) -> None:
+            super().set_metadata(**kwargs)
+            if watching and str(kwargs.get(HOW_CALLED, "")).startswith("traced"):
+                built()
+
+        def __exit__(self, *error: object) -> None:
+            super().__exit__(*error)
+            if watching:
+                leave(getattr(self, BEGAN)[0])
+
+    def init_and_watch(self: Any, name: str, **kwargs: Any) -> None:
+        # TensorFlow makes one for each constant, too: those pay only for this question.
+        if (
+            sys._getframe(1).f_globals is calling
+            or (kwargs and not STEP_STATS.isdisjoint(kwargs))
+            or name == BUILDING
+        ) and type(self) is Trace:
+            self.__class__ = WatchedTrace
+            setattr(self, BEGAN, (name, time.time_ns()))  # making it begins the event in the trace
         init(self, name, **kwargs)
-        if STEP_STATS & kwargs.keys() or sys._getframe(1).f_globals is calling:
-            steps[self] = name
-
-    def enter_and_begin(self: Any) -> Any:
-        if self in steps:
-            enter(steps[self])
-        return begin(self)
-
-    def leave_and_end(self: Any, *error: Any) -> None:
-        if steps.pop(self, None) is not None:
-            leave()
-        end(self, *error)
 
     try:
-        Trace.__init__ = init_and_remember
-        Trace.__enter__, Trace.__exit__ = enter_and_begin, leave_and_end
+        Trace.__init__ = init_and_watch
         yield
     finally:
-        Trace.__init__, Trace.__enter__, Trace.__exit__ = init, begin, end
+        Trace.__init__ = init
+        watching = False
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nbprof.capture import compat
-from nbprof.capture.capture import CALLING_THREAD
+from nbprof.capture.capture import CALLING_THREAD, OTHER_THREAD
 from nbprof.capture.compat import doors
 from nbprof.capture.compat.profiler_log import without_profiler_log
 
@@ -123,7 +123,7 @@ def export_session(session: Any, folder: Path) -> bytes:
         ) from error
     if trace is None:
         raise NoProfilerError("TensorFlow wrote no trace for this cell")
-    if CALLING_THREAD.encode() not in trace:
+    if not any(name.encode() in trace for name in (CALLING_THREAD, OTHER_THREAD)):
         raise NoProfilerError(NOTHING_RECORDED)
     return trace
 
@@ -137,8 +137,8 @@ def keeps_ended_threads() -> bool:
     return compat.release() >= FIRST_TO_KEEP_THREADS
 
 
-def mark_thread() -> tuple[tuple[int, int], ...]:
-    """Leave some events CALLING_THREAD in the trace, on the calling thread.
+def mark_thread(is_cell: bool = True) -> tuple[tuple[int, int], ...]:
+    """Leave some events in the trace, on the calling thread: CALLING_THREAD if it is the cell's.
 
     Return what `time.time_ns` reads just before and just after each of them: before 2.17, traces
     do not say when they began. The quickest of several marks tells that to a fraction of a µs.
@@ -146,10 +146,11 @@ def mark_thread() -> tuple[tuple[int, int], ...]:
     import tensorflow as tf
 
     mark, clock = tf.profiler.experimental.Trace, time.time_ns
+    name = CALLING_THREAD if is_cell else OTHER_THREAD
     readings = []
     for _ in range(MARKS):
         before = clock()
-        with mark(CALLING_THREAD):
+        with mark(name):
             pass
         readings.append((before, clock()))
     return tuple(readings)

@@ -20,12 +20,12 @@ FIRST_SAFE_RELEASE = (2, 21)
 """The first TensorFlow for Linux that raises an error instead of ending the process."""
 
 FATAL = (
-    "graph ops have no Python lines: this TensorFlow would crash if asked for them, because the "
-    "file name {file!r} is not UTF-8; rename the file, or use TensorFlow 2.21 for Linux"
+    "graph ops lack the line that made them: this TensorFlow would crash if asked for it, because "
+    "the file name {file!r} is not UTF-8; rename the file, or use TensorFlow 2.21 for Linux"
 )
 UNREADABLE = (
-    "ops of functions written in a file whose name is not UTF-8 have no Python lines; rename the "
-    "file"
+    "ops of functions written in a file whose name is not UTF-8 lack the line that made them; "
+    "rename the file"
 )
 
 _answered: set[str] = set()

@@ -32,6 +32,19 @@ def allocator_statistics_on() -> bool | None:
     return bool(is_on())
 
 
+def tensor_bytes() -> int:
+    """Return how many bytes of the CPU's memory tensors hold, 0 if TensorFlow does not say.
+
+    Ask only once TensorFlow has run something: asking makes it take its devices.
+    """
+    import tensorflow as tf
+
+    try:
+        return int(tf.config.experimental.get_memory_info("CPU:0")["current"])
+    except Exception:  # noqa: BLE001 other builds and allocators keep no statistics
+        return 0
+
+
 def hides_small_allocations() -> bool:
     """Return whether oneDNN's allocator is in use, which traces only 256 KiB and more."""
     is_onednn = doors.IS_ONEDNN.open()

@@ -1,6 +1,7 @@
 """Read the shapes and sizes of the arguments and results of TensorFlow's dispatchers."""
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 BYTES_OF_STRING = 24
@@ -15,8 +16,17 @@ def eager_tensor() -> Any:
     return ops.EagerTensor
 
 
+@cache
+def _has_shape() -> tuple[Any, ...]:
+    """Return the classes of further values that ops take for tensors and that have a shape."""
+    import numpy as np
+    from tensorflow.python.ops import resource_variable_ops as variables
+
+    return tuple(filter(None, (np.ndarray, getattr(variables, "BaseResourceVariable", None))))
+
+
 def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any, ...]:
-    """Return the shapes of the inputs among a dispatcher's arguments, None for other values.
+    """Return the shapes of the inputs among a dispatcher's arguments, None for unknown ones.
 
     `TFE_Py_FastPathExecute` takes the inputs one by one, then attributes, each preceded by its
     name; the others take a list of inputs.
@@ -29,12 +39,47 @@ def input_shapes(arguments: tuple[Any, ...], op_place: int | None) -> tuple[Any,
         if type(value) is tensor:
             shapes.append(value._shape_tuple())
         elif type(value) is list:
-            shapes += [item._shape_tuple() if type(item) is tensor else None for item in value]
+            shapes += [
+                item._shape_tuple() if type(item) is tensor else _shape_of(item) for item in value
+            ]
         elif type(value) is str and op_place == 1:
             break
         else:
-            shapes.append(None)
+            shapes.append(_shape_of(value))
     return tuple(shapes)
+
+
+def _shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of a number, an array or a variable, None for anything else."""
+    if type(value) in (int, float, bool):
+        return ()
+    if not isinstance(value, _has_shape()):
+        return None
+    dims = getattr(value.shape, "dims", value.shape)  # a variable's are None if unknown
+    known = [] if dims is None else [getattr(size, "value", size) for size in dims]
+    return None if dims is None or None in known else tuple(known)
+
+
+def attributes(
+    arguments: tuple[Any, ...], op_place: int | None, wanted: tuple[str, ...]
+) -> tuple[tuple[str, Any], ...]:
+    """Return the wanted attributes among a dispatcher's arguments, as far as they are valid."""
+    given = arguments[3:] if op_place == 1 else arguments[4]
+    return tuple(
+        (name, _attribute(value))
+        for name, value in pairwise(given)
+        if type(name) is str and name in wanted
+    )
+
+
+def _attribute(value: Any) -> tuple[int, ...] | bytes | bool | None:
+    """Return an attribute as a FunctionDef has it; None if it is not a text, truth or numbers."""
+    if type(value) in (bytes, bool):
+        return value  # type: ignore[no-any-return]
+    if type(value) is str:
+        return value.encode(errors="replace")
+    numbers = value if type(value) in (list, tuple) else (value,)
+    return tuple(numbers) if all(type(number) is int for number in numbers) else None
 
 
 def output_shape(result: Any) -> tuple[Any, ...]:

@@ -1,0 +1,236 @@
+"""Trace the stretches of a cell that the budget allows, while the cell runs."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from nbprof.capture.budget import Budget, Decision
+from nbprof.capture.compat import switches
+from nbprof.capture.dispatch import DispatchWatch
+from nbprof.capture.given_way import GivenWay
+from nbprof.capture.interrupts import interrupts_wait
+from nbprof.capture.monitor import Monitor
+from nbprof.capture.step_clock import StepClock
+from nbprof.capture.tracer import Tracer
+from nbprof.flag_values import StepRange
+
+DEFAULT_LIMIT = 60.0
+"""Seconds of tracing after which it ends while the cell runs on."""
+GRACE = 0.1
+"""How much longer than the limit, as a share of it, a step may be traced to its end."""
+PICK_UP_LOOKS = 20
+"""Looks of the monitor within which the cell's thread should write a window between its ops."""
+
+ENDED_BY_LIMIT = "tracing ended after {limit:g} s (-limit)"
+"""Note if the limit ended the trace."""
+NEVER_CAME = (
+    "-steps {steps} was never reached: the cell ran {count:,} steps; -steps A:B traces those from "
+    "A up to B, -steps N traces N after the first warm one"
+)
+"""Note if the cell ended before the steps to trace."""
+NOT_RESUMED = "tracing ended early, because TensorFlow's profiler did not start again ({error})"
+"""Note if a further window could not be opened."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extent:
+    """How much of the code to record."""
+
+    light: bool = False
+    """Whether to record less of each op run."""
+    limit: float | None = None
+    """Seconds of tracing after which it ends while the code runs on; None: not asked for."""
+    steps: StepRange | None = None
+    """The steps to trace; None: the first ones, as many as the budget allows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessMemory:
+    """How to ask for the memory of the process, which another room measures."""
+
+    held: Callable[[], int] = int
+    """Returns how many bytes the process holds."""
+    release: Callable[[], object] = int
+    """Has the allocator return free memory to the system."""
+    left_out: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Returns a context in which the memory of the process is not the cell's."""
+
+
+class Tracing:
+    """Opens and closes windows of a trace, on the cell's thread wherever possible.
+
+    That thread acts at the end of steps and before its calls into TensorFlow, so that no op is cut,
+    and the time this takes is not the cell's. Only for the end of a limit, an enormous step or work
+    on other threads does the monitor act itself.
+    """
+
+    def __init__(self, extent: Extent, memory: ProcessMemory, watch: DispatchWatch) -> None:
+        self.notes: list[str] = []
+        self.budget = Budget(extent.steps, asked=extent.limit is not None)
+        self.tracer = Tracer(watch, memory, light=extent.light)
+        self.clock = StepClock(self._step_ended)
+        self._limit = DEFAULT_LIMIT if extent.limit is None else extent.limit
+        self._light = extent.light
+        self._wanted = extent.steps
+        self._watch = watch
+        self._given_way = GivenWay()
+        self._since_ns: int | None = None
+        """When the first window was opened, in ns of the cell's time."""
+        self._expired = False
+        self._looks = 0
+        self._began_ns = 0
+
+    @contextmanager
+    def running(self, about_to_run: Callable[[Any], None]) -> Iterator[None]:
+        """Trace what runs in the block; `about_to_run(graph)` is told of v1 sessions."""
+        with self.clock.running(self._give_way, about_to_run), Monitor(self._look):
+            yield
+
+    def begin_clock(self) -> None:
+        """Count the cell's time from now on."""
+        self._began_ns = time.perf_counter_ns()
+
+    def cell_ns(self) -> int:
+        """Return how long the cell has run, in ns, without pauses."""
+        if not self._began_ns:
+            return 0
+        return time.perf_counter_ns() - self._began_ns - self.tracer.pauses.total_ns
+
+    def open(self) -> None:
+        """Open a window; raise what `Tracer.open` raises."""
+        self.tracer.open()
+        if self._since_ns is None:
+            self._since_ns = self.cell_ns()
+
+    def end(self) -> None:
+        """Write the open window, if any, and trace no more."""
+        with self.tracer.lock:
+            self.budget.over = True
+            if self.tracer.window is not None:
+                self.tracer.close()
+        if self._wanted is not None and not (self.tracer.windows or self.tracer.problem):
+            self.notes.append(NEVER_CAME.format(steps=self._wanted, count=self.clock.count))
+        self.notes += self._given_way.notes()
+        if self.tracer.problem:
+            self.notes.append(self.tracer.problem)
+
+    def abandon(self) -> None:
+        """Switch everything off and drop what the open window has recorded."""
+        self.budget.over = True
+        self.tracer.abandon()
+
+    def _step_ended(self, built: bool) -> None:
+        """Decide whether to go on as before, now that the cell's thread has ended a step."""
+        budget, window = self.budget, self.tracer.window
+        if budget.over:
+            return
+        held = 0 if window is None else self.tracer.held()
+        decision = budget.after_step(window, time.perf_counter(), held, built=built)
+        if self._expired:
+            decision = Decision.END
+        if decision is not Decision.GO_ON:
+            self._do_and_pause(decision)
+
+    @interrupts_wait()
+    def _do_and_pause(self, decision: Decision) -> None:
+        start_ns = time.time_ns()
+        self._do(decision)
+        self.tracer.pause(start_ns)
+
+    def _do(self, decision: Decision) -> None:
+        tracer, budget = self.tracer, self.budget
+        with tracer.lock:
+            self._watch.due = None
+            if budget.over:
+                return
+            if decision is Decision.BEGIN:
+                if tracer.window is None:
+                    self._reopen()
+                return
+            if tracer.window is not None:
+                self._close()
+            if decision is Decision.END:
+                budget.over = True
+                if self._expired:
+                    self.notes.append(ENDED_BY_LIMIT.format(limit=self._limit))
+            elif budget.goes_on():
+                self._reopen()
+
+    def _close(self) -> None:
+        tracer, window = self.tracer, self.tracer.window
+        assert window is not None
+        held, seconds = tracer.held(), time.perf_counter() - window.began
+        size = tracer.close()
+        if size < 0:
+            self.budget.over = True
+        else:
+            self.budget.measured(window, size, seconds, held)
+
+    def _reopen(self) -> None:
+        if not self._given_way.is_over():
+            return
+        try:
+            self.open()
+        except Exception as error:  # noqa: BLE001 our failure must not become the user's
+            self.budget.over = True
+            self.notes.append(NOT_RESUMED.format(error=f"{type(error).__name__}: {error}"))
+        else:
+            self._given_way.resumed(self.cell_ns())
+
+    @interrupts_wait()
+    def _give_way(self, name: str, logdir: str) -> None:
+        """Close the window because the user's code starts a profiler of its own."""
+        start_ns, tracer = time.time_ns(), self.tracer
+        with tracer.lock:
+            if tracer.window is None:
+                return
+            self._given_way.to(name, logdir, self.cell_ns())
+            self._close()
+            if threading.get_ident() == self.clock.thread:
+                tracer.pause(start_ns)
+
+    def _look(self) -> bool:
+        """Look after the recording, on the monitor's thread; return False when it is over."""
+        budget, window, clock = self.budget, self.tracer.window, self.clock
+        self._given_way.look()
+        if budget.over:
+            return False
+        if window is None:
+            if self._given_way.waits and not clock.count and self._given_way.is_over():
+                self._do(Decision.BEGIN)  # without steps, nobody else would
+            return True
+        now = time.perf_counter()
+        if self._is_expired():
+            self._do(Decision.END)
+            return False
+        held = self.tracer.held()
+        if clock.in_step:  # what tensors hold is not the trace
+            held = max(window.held, held - switches.tensor_bytes())
+        if clock.is_building:  # what grows is not the trace
+            window.held = max(window.held, held)
+        decision = budget.between_steps(window, now, held, in_step=clock.in_step)
+        if decision is not Decision.GO_ON:
+            self._cut_soon(is_urgent=decision is Decision.HURRY or self._light)
+        return True
+
+    def _is_expired(self) -> bool:
+        """Return whether the limit has passed; a step may then go on for a little while."""
+        traced = (self.cell_ns() - (self._since_ns or 0)) / 1e9
+        self._expired = traced >= self._limit
+        can_wait = self.clock.in_step and traced < (1 + GRACE) * self._limit
+        return self._expired and not can_wait
+
+    def _cut_soon(self, *, is_urgent: bool) -> None:
+        """Have the cell's thread write the window before its next call; else write it here."""
+        self._looks = 0 if self._watch.due is None else self._looks + 1
+        if is_urgent or self._looks > PICK_UP_LOOKS:
+            self._do(Decision.CUT)
+        else:
+            self._watch.due = self._cut_between_calls
+
+    def _cut_between_calls(self) -> None:
+        if threading.get_ident() == self.clock.thread and not self.clock.in_step:
+            self._do_and_pause(Decision.CUT)

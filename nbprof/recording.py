@@ -1,0 +1,73 @@
+"""Recording: how a profile was recorded, and what its headline says about that."""
+
+from dataclasses import dataclass
+
+from nbprof.units import format_seconds
+
+SLOWER = 1.1
+"""From this slowdown on one digit after the point is enough."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How a profile was recorded: what ran, how it was watched, and at what cost."""
+
+    what: str
+    """What was profiled, such as `In [3]`."""
+    how: str
+    """The source of the numbers, such as `TensorFlow 2.21.0 trace, every op run`."""
+    wall_ns: int
+    """The cell's own time, without starting, stopping and reading the trace, in ns."""
+    cost_ns: int
+    """What profiling added before and after the cell, in ns."""
+    traced_ns: int = 0
+    """How much of the wall time was traced, in ns; the tables lack the op runs of the rest."""
+    tfprof: bool = False
+    """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
+    has_stacks: bool = True
+    """Whether any lines of Python are known."""
+    single_runs: bool = True
+    """Whether an event is one run; otherwise it is the sum of a node's runs in a step."""
+    has_definitions: bool = True
+    """Whether functions, layers and variables are known; a trace alone has none."""
+    error: str = ""
+    """The exception that ended the cell, such as `ValueError`; empty if it ran to its end."""
+    error_message: str = ""
+    """What the exception says; a very long message lacks its middle."""
+    error_line: str = ""
+    """The innermost of the user's lines it came through, such as `In [3]:4:<module>`."""
+    memory: str = ""
+    """What the process held in RAM, in words; empty if it was not measured."""
+    peak_is_exact: bool = True
+    """Whether the peak in RAM is exact; otherwise it is the highest sample."""
+    kept_bytes: float = -1.0
+    """Bytes freed by the cell but kept by the C library's allocator; -1: not known."""
+    children_bytes: float = -1.0
+    """The most bytes that all child processes held in a sample; -1: there were none."""
+    left_out_bytes: float = 0.0
+    """Estimated bytes of profiling itself that were left out of the peak in RAM."""
+    outside_ops_bytes: float = 0.0
+    """Bytes alive at the peak of live memory that no known op run had allocated."""
+    slowdown: float = -1.0
+    """How many times as long as bare the cell took, estimated; -1: not known."""
+    slowdown_is_least: bool = False
+    """Whether it was slowed at least so much; otherwise about so much."""
+
+    @property
+    def cost(self) -> str:
+        """What profiling cost, for the headline; empty if it cost nothing that is known."""
+        parts = []
+        if self.cost_ns:
+            parts.append(f"profiling added {format_seconds(self.cost_ns)} around it")
+        if self.slowdown > 0:
+            about = "at least" if self.slowdown_is_least else "about"
+            digits = 1 if self.slowdown >= SLOWER else 2
+            parts.append(f"cell slowed {about} {self.slowdown:.{digits}f} ×")
+        return " · ".join(parts)
+
+    @property
+    def ended(self) -> str:
+        """How the cell ended, before how long it ran; empty if it ran to its end."""
+        if self.error == "KeyboardInterrupt":
+            return "interrupted after "
+        return f"raised {self.error} after " if self.error else ""

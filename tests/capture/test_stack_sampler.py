@@ -1,0 +1,314 @@
+"""The sampler of Python stacks: what it sees, what it costs, and that it leaves nothing behind."""
+
+import _thread
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from nbprof.capture.stack_sampler import (
+    CPU_SHARE,
+    FREE_CPU,
+    SHORTEST_WAIT,
+    StackSampler,
+    next_wait,
+)
+
+
+def sampled(body):
+    """Sample a function; return the samples and how long it took, in ns."""
+    sampler = StackSampler()
+    sampler.start()
+    began = time.time_ns()
+    try:
+        body()
+    finally:
+        took = time.time_ns() - began
+        sampler.stop()
+    return sampler.log(), took
+
+
+def time_by_function(log):
+    """Add up the time since the sample before by innermost function, in ns."""
+    since = np.diff(log.time_ns, prepend=log.time_ns[:1])
+    total = {}
+    for number, ns in zip(log.stack.tolist(), since.tolist(), strict=True):
+        name = log.stacks[number][-1][2] if log.stacks[number] else ""
+        total[name] = total.get(name, 0) + ns
+    return total
+
+
+def asleep():
+    time.sleep(0.3)
+
+
+def until(condition):
+    """Wait until the condition holds."""
+    while not condition():
+        time.sleep(0.001)
+
+
+def test_a_sleeping_function_has_the_time_it_slept():
+    log, took = sampled(asleep)
+
+    assert time_by_function(log)["asleep"] > 0.7 * took
+    file, line, function = log.stacks[log.stack[-1]][-1]
+    assert (file, function) == (__file__, "asleep")
+    assert line == asleep.__code__.co_firstlineno + 1
+
+
+def holds_the_interpreter():
+    numbers = np.random.default_rng(7).random(1_000_000).tolist()
+    time.sleep(0.02)  # until then the sampler is running, on a busy machine, too
+    before = time.time_ns()
+    numbers.sort()
+    holds_the_interpreter.ns = time.time_ns() - before
+
+
+def test_a_c_function_that_holds_the_interpreter_has_its_time_where_it_returns():
+    log, _ = sampled(holds_the_interpreter)
+
+    since = np.diff(log.time_ns, prepend=log.time_ns[:1])
+    longest = log.stacks[log.stack[since.argmax()]][-1]
+    assert longest[2] == "holds_the_interpreter"
+    assert since.max() > 0.5 * holds_the_interpreter.ns
+
+
+def test_only_the_thread_that_started_it_is_sampled():
+    ended = threading.Event()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    log, _ = sampled(asleep)
+    ended.set()
+    other.join()
+
+    assert set(log.thread.tolist()) == {threading.get_ident()}
+    assert all("wait" not in [frame[2] for frame in stack] for stack in log.stacks)
+
+
+def test_frames_of_nbprof_are_not_in_the_stacks():
+    import nbprof.units
+
+    def calls_back():
+        return any(map(busy, range(1)))
+
+    def busy(_):
+        time.sleep(0.05)
+
+    inside = {"run": calls_back, "__name__": "nbprof.capture.compat.hooks"}
+    exec("def wrapper():\n    run()", inside)
+    log, _ = sampled(inside["wrapper"])
+
+    names = {frame[2] for stack in log.stacks for frame in stack}
+    assert "busy" in names
+    assert "wrapper" not in names
+    assert all(nbprof.units.__file__ != frame[0] for stack in log.stacks for frame in stack)
+
+
+def test_generated_code_of_a_library_is_left_to_its_caller():
+    slow = {"sleep": time.sleep, "__name__": "lib", "__file__": subprocess.__file__}
+    exec("def __init__():\n    sleep(0.05)", slow)
+
+    log, _ = sampled(lambda: slow["__init__"]())
+
+    assert "__init__" not in time_by_function(log)
+
+
+def test_a_deep_stack_keeps_its_innermost_frames():
+    def deep(levels):
+        return deep(levels - 1) if levels else asleep()
+
+    log, took = sampled(lambda: deep(600))
+
+    assert max(map(len, log.stacks)) <= 256
+    assert time_by_function(log)["asleep"] > 0.7 * took
+
+
+# What it costs
+
+
+def samples_in(seconds, cpu_per_sample):
+    """Count the samples of a cell of this length, each of which takes this much CPU time."""
+    elapsed, count = 0.0, 0
+    while elapsed < seconds:
+        count += 1
+        elapsed += next_wait(elapsed, count * cpu_per_sample)
+    return count
+
+
+@pytest.mark.parametrize("micros", [5, 60, 150])
+@pytest.mark.parametrize("seconds", [0.5, 10, 600])
+def test_sampling_stays_within_its_share_of_the_time(seconds, micros):
+    cpu = samples_in(seconds, micros / 1e6) * micros / 1e6
+
+    assert cpu <= CPU_SHARE * seconds + FREE_CPU + 2 * micros / 1e6
+
+
+def test_samples_are_never_denser_than_a_millisecond():
+    assert next_wait(0.5, 0.0) == SHORTEST_WAIT
+
+
+def test_ten_minutes_have_a_bounded_number_of_samples():
+    assert samples_in(600, 1e-6) < 40_000
+
+
+# Nothing is left behind
+
+
+@pytest.fixture
+def switch_interval():
+    """Set an unusual switch interval, as nothing else would."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0042)
+    yield sys.getswitchinterval()
+    sys.setswitchinterval(before)
+
+
+def test_the_thread_and_the_switch_interval_are_as_before(switch_interval):
+    threads = len(sys._current_frames())
+
+    with pytest.raises(ZeroDivisionError):
+        sampled(lambda: 1 / 0)
+
+    assert sys.getswitchinterval() == switch_interval
+    until(lambda: len(sys._current_frames()) <= threads)
+
+
+def test_a_switch_interval_that_the_cell_sets_stays(switch_interval):
+    sampled(lambda: sys.setswitchinterval(0.017))
+
+    assert sys.getswitchinterval() == pytest.approx(0.017)
+
+
+def test_a_shorter_switch_interval_is_not_made_longer(switch_interval):
+    sys.setswitchinterval(0.0005)
+    seen = []
+
+    sampled(lambda: seen.append(sys.getswitchinterval()))
+
+    assert seen == [pytest.approx(0.0005, rel=0.01)]
+
+
+def test_a_thread_that_cannot_start_leaves_the_switch_interval(switch_interval, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_thread, "start_new_thread", fail)
+    sampler = StackSampler()
+
+    with pytest.raises(RuntimeError, match="can't start"):
+        sampler.start()
+
+    assert sys.getswitchinterval() == switch_interval
+    assert len(sampler.log().time_ns) == 0
+
+
+def test_stopping_twice_or_before_the_start_does_nothing(switch_interval):
+    sampler = StackSampler()
+    sampler.stop()
+    sampler.start()
+    sampler.stop()
+    sampler.stop()
+
+    assert sys.getswitchinterval() == switch_interval
+
+
+def test_no_sample_is_taken_after_the_stop():
+    sampler = StackSampler()
+    sampler.start()
+    asleep()
+    sampler.stop()
+    taken = len(sampler.log().time_ns)
+    asleep()
+
+    assert len(sampler.log().time_ns) == taken > 0
+
+
+def test_the_cell_sees_neither_another_thread_nor_other_random_numbers():
+    random.seed(5)
+    expected = random.random()
+    random.seed(5)
+    seen = []
+
+    sampled(lambda: (asleep(), seen.append(threading.enumerate())))
+
+    assert seen == [threading.enumerate()]
+    assert random.random() == expected
+
+
+INTERRUPTED = """
+import signal, sys, threading, time, traceback
+sys.path[:0] = {path!r}
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from nbprof.capture.stack_sampler import StackSampler
+before = sys.getswitchinterval()
+for number in range(40):
+    sampler = StackSampler()
+    sampler.start()
+    timer = threading.Timer(0.003 + number % 7 / 1000, signal.raise_signal, (signal.SIGINT,))
+    try:
+        try:
+            timer.start()
+            while True:
+                sum(range(1000))
+        finally:
+            sampler.stop()
+    except KeyboardInterrupt:
+        text = traceback.format_exc()
+        assert "stack_sampler" not in text, text
+    timer.join()
+assert sys.getswitchinterval() == before
+print("whole")
+"""
+
+
+def test_interrupts_never_show_the_sampler():
+    script = INTERRUPTED.format(path=sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout == "whole\n", done.stderr
+
+
+GARBAGE = """
+import _thread, gc, sys, threading, time
+sys.path[:] = {path!r}
+from nbprof.capture.stack_sampler import StackSampler
+
+class StartsThread:
+    def __del__(self):
+        _thread.start_new_thread(int, ())  # takes the lock of the interpreter's list of threads
+
+ended = threading.Event()
+for _ in range(20):
+    threading.Thread(target=ended.wait, daemon=True).start()
+sampler = StackSampler()
+sampler.start()
+for threshold in range(20, 40):
+    gc.collect()
+    gc.set_threshold(threshold)
+    for _ in range(9):
+        garbage = StartsThread()
+        garbage.itself = garbage
+    del garbage
+    time.sleep(0.01)  # whatever the sampler allocates now makes the collector come
+sampler.stop()
+print("whole")
+"""
+
+
+def test_a_destructor_that_needs_the_interpreters_lock_meets_no_sampler_that_holds_it():
+    done = subprocess.run(
+        [sys.executable, "-c", GARBAGE.format(path=sys.path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+    assert done.stdout == "whole\n", done.stderr

@@ -1,0 +1,225 @@
+"""The summary against what cells measured themselves, with real TensorFlow.
+
+Every cell reads the clock around its parts, so the tests hold on a busy machine, too.
+"""
+
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Thread
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.captured import batches, mlp, profiled
+
+import nbprof
+
+pytestmark = pytest.mark.tensorflow
+
+tf = pytest.importorskip("tensorflow")
+
+
+class Parts:
+    """Measures the parts of a cell with its own clock, in µs."""
+
+    def __init__(self):
+        self.micros = Counter()
+
+    @contextmanager
+    def part(self, name):
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.micros[name] += (time.perf_counter() - began) * 1e6
+
+
+def spent(profile):
+    summary = profile.summary()
+    wall = summary.attrs["wall_micros"]
+    assert summary["micros"].sum() == pytest.approx(wall, abs=1)
+    assert (summary["micros"] > 0).all()
+    return Counter(dict(zip(summary["category"], summary["micros"], strict=True)))
+
+
+def slowly(value):
+    time.sleep(0.02)
+    return value
+
+
+def repeat_for(seconds, body):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        body()
+
+
+@tf.function
+def products(x):
+    for _ in tf.range(20):
+        x = tf.tanh(x @ x)
+    return x
+
+
+@tf.function
+def following(iterator):
+    return next(iterator) + 1
+
+
+def test_each_of_five_known_parts_has_its_own_row():
+    table = pd.DataFrame({"number": np.random.default_rng(3).random(3000)})
+    x = tf.random.normal((400, 400))
+    data = tf.data.Dataset.range(15).map(lambda v: tf.numpy_function(slowly, [v], tf.int64))
+    products(x)
+    following(iter(data))
+    cell = Parts()
+
+    def body():
+        with cell.part("your Python"):
+            time.sleep(0.3)
+        with cell.part("library Python"):
+            grouped = table.groupby(table["number"].round(2))
+            repeat_for(0.3, lambda: grouped.agg(["mean", "std"]))
+        with cell.part("waiting for graph execution"):
+            repeat_for(0.3, lambda: products(x))
+        iterator = iter(data)
+        with cell.part("waiting for input"):
+            for _ in range(15):
+                following(iterator)
+        with cell.part("waiting for other threads"):
+            thread = Thread(target=time.sleep, args=(0.3,))
+            thread.start()
+            thread.join()
+
+    def measured():
+        with cell.part("body"):
+            body()
+
+    found = spent(profiled(measured))
+    paused = cell.micros.pop("body") - found.total()  # while a window of the trace was written
+    for name, micros in cell.micros.items():
+        least, most = 0.8 * micros - max(paused, 0), 1.25 * micros
+        assert least <= found[name] <= most, (name, paused, found, cell.micros)
+
+
+def test_python_in_a_function_that_runs_eagerly_is_the_users():
+    @tf.function
+    def sleeps(x):
+        time.sleep(0.3)
+        return x + 1
+
+    tf.config.run_functions_eagerly(True)
+    try:
+        found = spent(profiled(lambda: sleeps(tf.ones(3))))
+    finally:
+        tf.config.run_functions_eagerly(False)
+
+    assert found["your Python"] > 0.9 * 300_000
+    assert found["eager dispatch"] < 0.2 * found["your Python"]
+
+
+class Sleep(tf.keras.callbacks.Callback):
+    """Sleep after every batch."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        time.sleep(0.05)
+
+
+def test_a_callback_that_sleeps_in_an_eager_fit_is_the_users():
+    model = mlp()
+    model.compile("sgd", "mse", run_eagerly=True)
+    x, y = batches(8)
+    model.fit(x, y, batch_size=32, verbose=0)
+
+    found = spent(profiled(lambda: model.fit(x, y, batch_size=32, verbose=0, callbacks=[Sleep()])))
+
+    assert found["your Python"] > 0.8 * 8 * 50_000
+
+
+def test_a_cell_that_waits_for_a_pool_of_threads_waits_for_other_threads():
+    model = mlp()
+    x, _ = batches(4)
+    model.predict(x, verbose=0)
+    cell = Parts()
+
+    def predict(_):
+        time.sleep(0.1)
+        return model.predict(x, verbose=0)
+
+    def body():
+        with ThreadPoolExecutor(4) as pool, cell.part("pool"):
+            list(pool.map(predict, range(4)))
+
+    found = spent(profiled(body))
+
+    assert found["waiting for other threads"] > 0.8 * cell.micros["pool"]
+
+
+def test_a_fit_that_waits_for_its_input_says_so_as_the_advice_does():
+    model = mlp()
+    x, y = batches(15)
+    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
+    slow = data.map(
+        lambda a, b: (tf.ensure_shape(tf.numpy_function(slowly, [a], tf.float32), (None, 64)), b)
+    )
+    model.fit(data, verbose=0)
+    model.fit(slow.take(2), verbose=0)
+
+    profile = profiled(lambda: model.fit(slow, verbose=0))
+
+    found = spent(profile)
+    assert found["waiting for input"] > 0.6 * 15 * 20_000
+    assert found["waiting for input"] > found["waiting for graph execution"]
+    percent = 100 * found["waiting for input"] / found.total()
+    message = profile.advise().set_index("check").loc["input-bound", "message"]
+    assert f"{percent:.0f}% of the wall time, was spent waiting for input" in message
+
+
+class Ending(tf.keras.callbacks.Callback):
+    """Note when training has ended."""
+
+    def on_train_end(self, logs=None):
+        self.at = time.perf_counter()
+
+
+def test_what_passes_while_fit_returns_is_teardown():
+    model = mlp()
+    x, y = batches(4)
+
+    def read_slowly(number):
+        time.sleep(0.3 if number >= 4 else 0.0)
+        return number
+
+    # When the fit is over, the pipeline is reading a batch that nobody wants, for 0.3 s.
+    numbers = tf.data.Dataset.range(8).map(lambda v: tf.numpy_function(read_slowly, [v], tf.int64))
+    data = tf.data.Dataset.zip(
+        tf.data.Dataset.from_tensor_slices((x, y)).batch(32).repeat(), numbers
+    )
+    data = data.map(lambda batch, _: batch).prefetch(2)
+    ending = Ending()
+
+    def body():
+        model.fit(data, steps_per_epoch=4, epochs=1, verbose=0, callbacks=[ending])
+        body.returned = time.perf_counter()
+
+    found = spent(profiled(body))
+
+    returning = (body.returned - ending.at) * 1e6
+    assert found["teardown"] == pytest.approx(returning, rel=0.3)
+
+
+def test_samples_add_up_to_the_wall_time_and_are_saved(tmp_path):
+    profile = profiled(lambda: time.sleep(0.1))
+    samples = profile.samples_of_python
+
+    assert list(samples) == ["start_ns", "duration_ns", "thread", "stack"]
+    assert samples["duration_ns"].sum() == profile.recording.wall_ns
+    frames = profile.frames[profile.frames["stack"] == samples["stack"].iloc[-1]]
+    assert frames["source"].iloc[-1].endswith("time.sleep(0.1))")
+    assert not frames["framework"].iloc[-1]
+
+    profile.save(tmp_path / "cell.nbprof")
+    loaded = nbprof.load(tmp_path / "cell.nbprof")
+    pd.testing.assert_frame_equal(loaded.samples_of_python, samples)
+    pd.testing.assert_frame_equal(loaded.summary(), profile.summary())
