@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from nbprof.lazy_tables import empty, table
+from nbprof.recording import Recording
+from nbprof.step_ranges import name_ranges
 from nbprof.units import format_seconds
 from nbprof.view_kinds import VIEWS, ViewKind
 
@@ -23,42 +25,8 @@ if TYPE_CHECKING:
 
     from nbprof.memory.result import MemoryResult
     from nbprof.options import ViewOptions
+    from nbprof.views.out_of_memory import OutOfMemory
     from nbprof.views.view import View
-
-
-@dataclass(frozen=True)
-class Recording:
-    """How a profile was recorded: what ran, how it was watched, and at what cost."""
-
-    what: str
-    """What was profiled, such as `In [3]`."""
-    how: str
-    """The source of the numbers, such as `TensorFlow 2.21.0 trace, every op run`."""
-    wall_ns: int
-    """The cell's own time, without starting, stopping and reading the trace, in ns."""
-    cost_ns: int
-    """What profiling added before and after the cell, in ns."""
-    traced_ns: int = 0
-    """How much of the wall time was traced, from the start, in ns; the tables lack the rest."""
-    tfprof: bool = False
-    """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
-    has_stacks: bool = True
-    """Whether any lines of Python are known."""
-    single_runs: bool = True
-    """Whether an event is one run; otherwise it is the sum of a node's runs in a step."""
-    has_definitions: bool = True
-    """Whether functions, layers and variables are known; a trace alone has none."""
-    memory: str = ""
-    """What the process held in RAM, in words; empty if it was not measured."""
-    peak_is_exact: bool = True
-    """Whether the peak in RAM is exact; otherwise it is the highest sample."""
-    kept_bytes: float = -1.0
-    """Bytes freed by the cell but kept by the C library's allocator; -1: not known."""
-    children_bytes: float = -1.0
-    """The most bytes that all child processes held in a sample; -1: there were none."""
-    outside_ops_bytes: float = 0.0
-    """Bytes alive at the peak of live memory that no known op run had allocated."""
-
 
 no_allocator = empty(event="int64", kind="object", micros="int64", bytes="int64")
 """Makes an empty `allocator` table."""
@@ -77,10 +45,10 @@ class Profile:
     events: "pd.DataFrame" = table()
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
-    further work of a run that is counted elsewhere), `accelerator`, `stack` (the Python that made
-    or ran it, -1: not known), `layer`, `backward` (whether it belongs to the backward pass),
-    `input_shapes`, `output_shapes` (rows of `shapes`; outputs: the first only), and what
-    `columns.summed_columns()` lists (NaN: not recorded)."""
+    further work of a run that is counted elsewhere), `accelerator`, `stack` (the lines that ran
+    it, then those that made it, -1: not known), `layer`, `backward` (whether it belongs to the
+    backward pass), `input_shapes`, `output_shapes` (rows of `shapes`; outputs: the first only), and
+    what `columns.summed_columns()` lists (NaN: not recorded)."""
     layers: "pd.DataFrame" = table()
     """A row per Keras layer and place it was called in, and per other part of the work, such as
     the optimizer or the input pipeline: `name`, `kind` (the layer's class), `parent` (-1: none)."""
@@ -103,15 +71,17 @@ class Profile:
     event's node held, or "persistent" for what the node kept."""
     frames: "pd.DataFrame" = table()
     """A row per frame of the Python stacks, outermost first: `stack`, `file` (`In [3]` for a
-    cell), `line`, `function`, `source`, `framework` (whether it belongs to TensorFlow or
-    Keras), `function_line` (where the function begins; only in tfprof's inputs)."""
+    cell), `line`, `function`, `source`, `framework` (whether its file is an installed
+    one, not the user's), `function_line` (where the function begins; only in tfprof's inputs)."""
     cells: "pd.DataFrame" = table(empty(file="object", line="int64", text="object"))
     """A row per line of the notebook cells in `frames`: `file`, `line`, `text`."""
     threads: "pd.DataFrame" = table()
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""
     steps: "pd.DataFrame" = table()
-    """A row per step: `step`, `start_micros`, `micros`, `function`, `traced`."""
+    """A row per step: `step`, `start_micros`, `micros` (NaN: its end was not seen), `function`,
+    `traced` (whether it traced a tf.function), `in_detail` (whether its op runs were recorded; the
+    other tables lack the others; missing in old files: all were)."""
     traces: "pd.DataFrame" = table()
     """A row per call that traced a tf.function: `function`, `count` (how often it has been traced
     so far), `step` (-1: none), `start_micros`, `micros`, `changed` (what differs from the trace
@@ -136,6 +106,12 @@ class Profile:
     )
     """A row per sample of the process's RAM: `start_ns`, `resident_bytes`, `peak_bytes` (the most
     since the sample before) and `gap` (whether the curve breaks between the two)."""
+    samples_of_python: "pd.DataFrame" = table(
+        empty(start_ns="int64", duration_ns="int64", thread="int64", stack="int64")
+    )
+    """A row per sample of the Python stack of the cell's thread: `start_ns`, `duration_ns` (the
+    time since the sample before, which it stands for), `thread` (0: the cell's own), `stack` (in
+    `frames`). They add up to the wall time."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording
@@ -154,23 +130,34 @@ class Profile:
             )
         parts = [
             f"nbprof {recording.what}",
-            f"{format_seconds(recording.wall_ns)} wall{self._untraced}",
+            f"{recording.ended}{format_seconds(recording.wall_ns)} wall{self._untraced}",
             _plural(max(len(self.steps), 1), "step"),
+            *([f"{self.detail} in detail"] if self.detail else []),
             _plural(runs, "op run"),
             recording.how,
         ]
-        if recording.memory:
-            parts.append(recording.memory)
-        if recording.cost_ns:
-            parts.append(f"profiling added {format_seconds(recording.cost_ns)} around it")
-        return " · ".join(parts)
+        return " · ".join(filter(None, (*parts, recording.memory, recording.cost)))
 
     @property
     def _untraced(self) -> str:
         recording = self.recording
         if not recording.traced_ns or recording.traced_ns > 0.99 * recording.wall_ns:
             return ""
-        return f", the first {format_seconds(recording.traced_ns)} traced"
+        return f", {format_seconds(recording.traced_ns)} of it traced"
+
+    @property
+    def detail(self) -> str:
+        """Which steps the other tables are about, in words; empty: all of them."""
+        if len(self.detailed_steps) == len(self.steps):
+            return ""
+        steps = self.steps[["step", "traced", "in_detail"]]
+        return name_ranges(steps.itertuples(index=False, name=None))
+
+    @property
+    def detailed_steps(self) -> "pd.DataFrame":
+        """The steps whose op runs were recorded; the others ran bare."""
+        steps = self.steps
+        return steps[steps["in_detail"]] if "in_detail" in steps else steps
 
     @property
     def costs(self) -> "pd.DataFrame":
@@ -250,8 +237,9 @@ class Profile:
     def memory(self) -> "pd.DataFrame":
         """Return the live bytes over time: `micros`, `device`, `live_bytes`.
 
-        Memory allocated before the cell is not included. `attrs["peak"]` holds for each device the
-        time of its peak, in µs, and the bytes that were live then.
+        Each device begins with 0 at the cell's start: memory allocated before is not included.
+        `attrs["peak"]` holds for each device the time of its peak, in µs, and the bytes that were
+        live then.
         """
         from nbprof.views import live_memory
 
@@ -262,6 +250,15 @@ class Profile:
         from nbprof.views import live_memory
 
         return live_memory.live_at_peak(self)
+
+    def out_of_memory(self) -> "OutOfMemory | None":
+        """Return what the cell asked for when memory ran out, and what was alive then.
+
+        None if the cell did not end in a ResourceExhaustedError or a MemoryError.
+        """
+        from nbprof.views import out_of_memory
+
+        return out_of_memory.out_of_memory(self)
 
     def process_memory(self) -> "MemoryResult":
         """Return what the process held in RAM, as `%memit` does, on the profile's clock.

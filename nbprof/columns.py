@@ -222,8 +222,8 @@ COLUMNS: dict[str, Column] = {
         Column(
             name="float_ops",
             title="# float_ops",
-            help="float operations by TensorFlow's registered formulas on the shapes of each run, "
-            "summed over all runs; for tfprof's inputs, the op log's number for one run",
+            help="float operations, counted on the shapes of each run and summed over all runs; "
+            "for tfprof's inputs, the op log's number for one run",
             measures=(Metric(name="float_ops", column="float_ops"),),
             suffix=" float_ops",
             tree_suffix=" flops",

@@ -67,6 +67,20 @@ class Output:
         return f"{self.kind}:outfile={self.outfile}" if self.outfile else self.kind
 
 
+@dataclass(frozen=True)
+class StepRange:
+    """The steps to trace in detail: `count` warm ones, or those from `first` up to `last`."""
+
+    count: int = 0
+    """Number of warm steps; 0: a range is given instead."""
+    first: int = 0
+    last: int = 0
+    """The first step after the range."""
+
+    def __str__(self) -> str:
+        return str(self.count) if self.count else f"{self.first}:{self.last}"
+
+
 def metric_names() -> tuple[str, ...]:
     """Return the columns that hold numbers, which can be sorted by and given a minimum."""
     return tuple(column.name for column in COLUMNS.values() if column.metrics)
@@ -137,6 +151,21 @@ def parse_seconds(name: str, value: object) -> float:
     if not 0 < seconds < float("inf"):
         raise NbprofError(f"-{name} takes a number of seconds above 0, not {value!r}.")
     return seconds
+
+
+def parse_steps(name: str, value: object) -> StepRange:
+    """Read which steps to trace: a number of warm ones, or a range `A:B`."""
+    if isinstance(value, StepRange):
+        return value
+    first, colon, last = str(value).strip().partition(":")
+    if colon and first.isdecimal() and last.isdecimal() and int(first) < int(last):
+        return StepRange(first=int(first), last=int(last))
+    if not colon and first.isdecimal() and int(first) > 0:
+        return StepRange(count=int(first))
+    raise NbprofError(
+        f"-{name} takes a number of warm steps, such as 20, or a range of steps, such as 100:120 "
+        f"for 100 to 119, not {value!r}."
+    )
 
 
 def parse_step(name: str, value: object) -> int | Literal["all"]:

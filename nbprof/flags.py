@@ -115,16 +115,26 @@ FLAGS = _by_name(
         magics=(TFPROF,),
     ),
     Flag(
+        name="steps",
+        value="N|A:B",
+        help="trace N warm steps in detail, or the steps from A up to B, and let the rest of the "
+        "cell run bare; by default, the first steps and as many warm ones as a budget allows",
+        magics=(TFPROF,),
+        parser=values.parse_steps,
+        only_for="cell",
+    ),
+    Flag(
         name="limit",
         value="SECONDS",
-        help="stop tracing after this long while the cell runs on (default 60)",
+        help="trace up to this long while the cell runs on, even beyond the budget (default: 60, "
+        "within the budget)",
         magics=(TFPROF,),
         parser=values.parse_seconds,
         only_for="cell",
     ),
     Flag(
         name="light",
-        help="trace less, at less cost: no memory, no lines of eager ops, and cheap ops are not "
+        help="trace less, at less cost: no memory, no lines that ran ops, and cheap ops are not "
         "counted once they are warm",
         magics=(TFPROF,),
         only_for="cell",
@@ -237,8 +247,8 @@ FLAGS = _by_name(
     Flag(
         name="frames",
         value="WHOSE",
-        help="in the code view, show only your own lines (user) or also those of TensorFlow and "
-        "Keras (all)",
+        help="in the code view, show only your own lines (user) or also those of installed "
+        "packages (all)",
         magics=(TFPROF,),
         choices=lambda: ("user", "all"),
         is_option=True,

@@ -37,7 +37,7 @@ class ViewOptions:
     account_displayed_op_only: bool = False
     output: Output = field(default_factory=Output)
     frames: Literal["user", "all"] = "user"
-    """Whether the code view shows only the user's frames or also those of TensorFlow and Keras."""
+    """Whether the code view shows only the user's frames or also those of installed packages."""
     minimum: Mapping[str, float] = field(default_factory=dict)
     """The lowest value to show, by column, from the `-min_*` options."""
 

@@ -67,8 +67,8 @@ VIEWS: dict[str, ViewKind] = {
         ),
         ViewKind(
             name="code",
-            doc="ops under the line of Python that made or ran them; each number is the line's "
-            "own, then the total with the lines it called",
+            doc="ops under the line of Python that ran them, and below it under the one that made "
+            "them; each number is the line's own, then the total with the lines below it",
             maker="nbprof.views.code:view",
             full_names=True,
             has_pprof=True,

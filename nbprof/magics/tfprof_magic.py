@@ -18,7 +18,7 @@ from nbprof.magics.host_shell import cell_number
 from nbprof.magics.magic_table import ADVISE, HELP, SET
 from nbprof.magics.reporting import or_usage_error, report_or_explain, write_text
 from nbprof.magics.tfprof_line import Request, parse_line
-from nbprof.run import ProfiledRun, last
+from nbprof.run import ProfiledRun, give_back_memory, last
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -64,25 +64,33 @@ class NbprofMagics(Magics):
         shell = self.shell
         cell = compile_cell(shell, TFPROF, line, body)
         run = ProfiledRun(
-            f"In [{cell_number(shell)}]", light="light" in request, limit=request.get("limit")
+            f"In [{cell_number(shell)}]",
+            light="light" in request,
+            limit=request.get("limit"),
+            steps=request.get("steps"),
         )
+        raised: BaseException | None = None
         try:
             or_usage_error(run.__enter__)
             return cell.shown(cell.run(run.mark_line))
         except BaseException as error:
+            raised = error
             leave_like_bare(shell, error)
             raise
         finally:
             if run.started:
                 report_or_explain(
                     TFPROF,
-                    lambda: self._report(run, request),
+                    lambda: self._report(run, request, raised),
                     f"; %{TFPROF} looks at its profile again",
                 )
+                run.abandon()
+            raised = None  # otherwise its traceback would keep it alive
 
-    def _report(self, run: ProfiledRun, request: Request) -> None:
-        run.__exit__(None, None, None)
+    def _report(self, run: ProfiledRun, request: Request, raised: BaseException | None) -> None:
+        run.finish(raised)
         self._show(run.profile, request)
+        give_back_memory()
 
     def _show(self, profile: "Profile", request: Request) -> None:
         from IPython.display import display

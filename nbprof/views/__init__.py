@@ -10,6 +10,7 @@ from nbprof.options import SELECTED, TFPROF_SELECTED, check_output
 from nbprof.view_kinds import VIEWS, ViewKind, view_names
 from nbprof.views.measure import only_what_ran
 from nbprof.views.notes import why_nothing
+from nbprof.views.out_of_memory import lead
 from nbprof.views.outside_ops import with_outside_ops
 from nbprof.views.view import unwritten
 
@@ -37,7 +38,7 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
     shown = make(counted, options)
     notes = shown.notes + _columns_not_here(name, options)
     notes += why_nothing(shown, lambda other: make(counted, other)) + unwritten(options)
-    return replace(shown, profile=profile, notes=notes)
+    return replace(shown, profile=profile, notes=notes, lead=lead(profile))
 
 
 def _resolved(options: "ViewOptions", profile: "Profile") -> "ViewOptions":

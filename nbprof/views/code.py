@@ -1,4 +1,4 @@
-"""The code view: the tree of the Python lines that made the graph's ops or ran the eager ones."""
+"""The code view: the tree of the Python lines that ran the ops and, below them, that made them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from nbprof.arrays import NONE
+from nbprof.arrays import NONE, distinct, distinct_pairs
 from nbprof.errors import NbprofError
 from nbprof.protos.texts import to_utf8
 from nbprof.views import tree
 from nbprof.views.accounting import accounted_rows, weights
-from nbprof.views.measure import Members, add_up, measure, members_by, weighted
+from nbprof.views.measure import Groups, Members, add_up, measure, members_by, weighted
 from nbprof.views.row_labels import Labels
 from nbprof.views.tree_filter import Rules
 from nbprof.views.tree_nesting import Nesting, visiting_order
@@ -31,6 +31,10 @@ NOT_KNOWN = ("no Python line known",)
 """The row of the ops that TensorFlow made by itself."""
 GRADIENT = " (gradient)"
 """The suffix that tfprof appends to the lines of gradients."""
+BACKWARD = " (backward)"
+"""The suffix of the row of gradients, right below the line or layer whose gradients they are."""
+LAYER = "layer "
+"""The prefix of the row of a layer, right below the line that runs it and others."""
 LONGEST_NAME = 19
 """Longest function name that is not cut, in bytes."""
 CUT_NAME = 17
@@ -128,12 +132,57 @@ def _rows(paths: list[Path]) -> tuple[list[Path], Nesting]:
 
 
 def _recorded_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
-    """Return the lines of a recorded cell: those of each run's stack."""
-    unknown = np.zeros(len(profile.nodes), dtype=np.int64)
+    """Return the lines of a recorded cell: those of each run's stack.
+
+    A line that runs several Keras layers has a row for each, and gradients have a row of their own
+    below the line or layer whose gradients they are.
+    """
     stack = profile.costs["stack"].to_numpy(np.int64) + 1
-    members, stack = members_by(profile, stack, unknown)
-    stacks = (stack - 1).tolist()
-    return LinesOfMembers(members, [paths.get(number, NOT_KNOWN) for number in stacks], stacks)
+    layer = _layers_to_show(profile, _lines_of(stack, paths))
+    backward = profile.costs["backward"].to_numpy(bool)
+    width = len(profile.layers) + 1
+    unknown = np.zeros(len(profile.nodes), dtype=np.int64)
+    members, kind = members_by(profile, 2 * (stack * width + layer) + backward, unknown)
+    names = ["", *profile.layers["name"].tolist()]
+    stacks = (kind // 2 // width - 1).tolist()
+    parts = zip(stacks, (kind // 2 % width).tolist(), (kind % 2).tolist(), strict=True)
+    of_members = [
+        _path_below(paths[number], names[layer], bool(is_backward))
+        if number in paths
+        else NOT_KNOWN
+        for number, layer, is_backward in parts
+    ]
+    return LinesOfMembers(members, of_members, stacks)
+
+
+def _lines_of(stack: Groups, paths: dict[int, Path]) -> Groups:
+    """Number the line that each event's stack, counted from 1, leads to; 0 if it is not known.
+
+    Many stacks lead to the same line: they differ in the frames of packages below it.
+    """
+    numbers: dict[Path, int] = {}
+    stacks, which = distinct(stack, int(stack.max(initial=0)) + 1)
+    known = (paths.get(number - 1) for number in stacks.tolist())
+    lines = [numbers.setdefault(path, len(numbers) + 1) if path else 0 for path in known]
+    return np.array(lines, dtype=np.intp)[which]
+
+
+def _layers_to_show(profile: "Profile", line: Groups) -> Groups:
+    """Return the layer of each event, counted from 1, if its line runs several layers; else 0."""
+    is_layer = np.append(profile.layers["kind"].to_numpy() != "", False)
+    row = profile.costs["layer"].to_numpy(np.int64)
+    layer = np.where(is_layer[row], row + 1, 0)
+    lines, layers, _ = distinct_pairs(line, layer, len(is_layer) + 1)
+    several = np.bincount(lines[layers > 0], minlength=int(line.max(initial=0)) + 1) > 1
+    return np.where(several[line] & (line > 0), layer, 0)
+
+
+def _path_below(path: Path | None, layer: str, is_backward: bool) -> Path:
+    """Extend the path of a line, if it is known, by the row of a layer and that of gradients."""
+    if path is None:
+        return NOT_KNOWN
+    path = (*path, f"{LAYER}{layer}") if layer else path
+    return (*path, path[-1] + BACKWARD) if is_backward else path
 
 
 def _logged_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
@@ -186,7 +235,7 @@ def _paths(frames: pd.DataFrame) -> dict[int, Path]:
 def _source_texts(rows: list[Path], frames: pd.DataFrame) -> list[str]:
     """Return the source line of each row, empty where it is not known."""
     sources = dict(zip(frames["label"], frames["source"], strict=True))
-    return [sources.get(path[-1], "") for path in rows]
+    return [sources.get(path[-1].removesuffix(BACKWARD), "") for path in rows]
 
 
 def label(file: str, line: int, function: str) -> str:
@@ -206,11 +255,20 @@ def _frames_of_rows(rows: list[Path], found: LinesOfMembers, frames: pd.DataFram
         for end in range(len(path), 0, -1):
             if path[:end] in frame_of:
                 break
-            frame_of[path[:end]] = stack_frames[end - 1]
+            frame_of[path[:end]] = _frame_of_row(path[:end], stack_frames)
     # Not Arrow's strings: they cannot hold lone surrogates.
     listed = pd.DataFrame([*map(frame_of.get, rows)], columns=[*FRAME_COLUMNS], dtype=object)
     suffix = [GRADIENT if path[-1].endswith(GRADIENT) else "" for path in rows]
     return listed.assign(function=listed["function"] + pd.Series(suffix, dtype=object))
+
+
+def _frame_of_row(path: Path, frames: list[Frame]) -> Frame:
+    """Return the frame of a row; rows below a line have its place and a function of their own."""
+    if len(path) <= len(frames):
+        return frames[len(path) - 1]
+    file, line, function, begins = frames[-1]
+    is_gradient_of_line = path[-1] == path[len(frames) - 1] + BACKWARD
+    return file, line, function + BACKWARD if is_gradient_of_line else path[-1], begins
 
 
 def _frames_by_stack(frames: pd.DataFrame) -> dict[int, list[Frame]]:

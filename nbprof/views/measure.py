@@ -195,6 +195,11 @@ def _check_step(profile: "Profile", step: int | str) -> None:
         if len(steps) > LISTED_STEPS:
             known = f"{steps[0]} to {steps[-1]}"
         raise NbprofError(f"there is no step {step}; steps are {known or 'none'}, -1 or all.")
+    if step not in profile.detailed_steps["step"].to_numpy():
+        raise NbprofError(
+            f"step {step} ran bare; {profile.detail} ran in detail. "
+            f"%%tfprof -steps {step}:{int(step) + 1} traces it."
+        )
 
 
 def _add_up_events(

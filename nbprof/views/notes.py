@@ -5,6 +5,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from nbprof.columns import op_times
+from nbprof.float_op_table import is_known
 from nbprof.note import columns_of
 from nbprof.options import ViewOptions
 from nbprof.view_kinds import VIEWS
@@ -41,8 +42,8 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
     if any(metric.name in op_times() for column in columns for metric in column.measures):
         notes += _fused(profile)
     if "float_ops" in selected:
-        notes += _uncounted(_by_type(profile, "float_ops"))
-    # By name, so that float_ops come first, right after the note on ops that have none.
+        notes += _without_formula(_by_type(profile, "float_ops"))
+    # By name, so that float_ops come first, right after the note on ops without a formula.
     for column in sorted(columns, key=lambda column: column.name):
         if column.from_shapes:
             notes += _unknown(_by_type(profile, column.name), column.name)
@@ -67,16 +68,25 @@ def _fused(profile: "Profile") -> tuple[str, ...]:
     )
 
 
-def _uncounted(by_type: "pd.DataFrame") -> tuple[str, ...]:
-    rows = by_type[(by_type["float_ops"] == 0) & ~by_type["unknown"]]
+def _without_formula(by_type: "pd.DataFrame") -> tuple[str, ...]:
+    """Name the op types that compute something nobody counts, and their shares of the time."""
+    rows = by_type[by_type["unknown"]]
+    rows = rows.loc[[op_type for op_type in rows.index if not is_known(op_type)]]
     if not len(rows):
         return ()
-    share = _share(rows, by_type)
-    return (f"TensorFlow counts no float_ops for {_listed(rows)} ({share:.0f}% of the time)",)
+    shares = [f"{op_type} ({_percent(rows.loc[[op_type]], by_type)}" for op_type in rows.index]
+    shares[0] += " of the op time"
+    listed = ", ".join(f"{share})" for share in shares[:LISTED_TYPES])
+    rest = rows[LISTED_TYPES:]
+    if len(rest):
+        listed += f" and {len(rest)} more op types ({_percent(rest, by_type)})"
+    return (f"float_ops leave out {listed}: there is no formula",)
 
 
 def _unknown(by_type: "pd.DataFrame", metric: str) -> tuple[str, ...]:
     rows = by_type[by_type["unknown"]]
+    if metric == "float_ops":
+        rows = rows.loc[[op_type for op_type in rows.index if is_known(op_type)]]
     if not len(rows):
         return ()
     return (
@@ -84,6 +94,11 @@ def _unknown(by_type: "pd.DataFrame", metric: str) -> tuple[str, ...]:
         f"({_share(rows, by_type):.0f}% of the time) are not known for all runs, because a shape "
         "or an attribute is missing",
     )
+
+
+def _percent(rows: "pd.DataFrame", all_rows: "pd.DataFrame") -> str:
+    share = _share(rows, all_rows)
+    return f"{share:.0f}%" if share >= 1 else "<1%"
 
 
 def _share(rows: "pd.DataFrame", all_rows: "pd.DataFrame") -> float:

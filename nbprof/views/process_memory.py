@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.errors import NbprofError
-from nbprof.memory.result import LINE, OP, STEP, Mark, MemoryResult, MemoryRun
+from nbprof.memory.result import LINE, MIB, OP, STEP, Mark, MemoryResult, MemoryRun
 from nbprof.memory.sampler import Curve
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_OPS = 100
 """The most op runs to mark: those that held the most memory, or without memory the longest."""
+MOST_STEPS = 5000
+"""The most steps to mark."""
 LEAST_BYTES = 2**20
 """The least memory of a marked op run, in bytes; the curve does not show less either."""
 
@@ -26,6 +28,10 @@ NOT_MEASURED = (
     "the RAM of the process was not measured for this profile; nbprof measures it for cells and "
     "blocks that it profiles itself. profile.memory() has the live tensors."
 )
+
+
+FIRST_STEPS = "only the first {:,} of {:,} steps are marked on the curve."
+LEFT_OUT = "about {:.0f} MiB that the trace itself took are left out of the peak."
 
 
 def process_memory(profile: "Profile") -> MemoryResult:
@@ -47,7 +53,11 @@ def process_memory(profile: "Profile") -> MemoryResult:
         curve=Curve(array("d", seconds), array("d", resident), array("d", peak), array("b", gaps)),
         marks=tuple(sorted(_marks(profile), key=lambda mark: mark.seconds)),
     )
-    return MemoryResult((run,))
+    left_out = recording.left_out_bytes
+    notes = (LEFT_OUT.format(left_out / MIB),) if left_out >= MIB else ()
+    if len(profile.steps) > MOST_STEPS:
+        notes = (*notes, FIRST_STEPS.format(MOST_STEPS, len(profile.steps)))
+    return MemoryResult((run,), notes)
 
 
 def _known(size: float) -> float:
@@ -66,6 +76,7 @@ def _line_marks(statements: "pd.DataFrame") -> Iterator[Mark]:
 
 
 def _step_marks(steps: "pd.DataFrame") -> Iterator[Mark]:
+    steps = steps.head(MOST_STEPS)
     starts, ends = steps["start_micros"] / 1e6, (steps["start_micros"] + steps["micros"]) / 1e6
     for step, name, start, end in zip(steps["step"], steps["function"], starts, ends, strict=True):
         yield Mark(start, STEP, int(step), name, end)

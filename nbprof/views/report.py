@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbprof._profile import Profile
-    from nbprof.views.view import View
+    from nbprof.views.view import Lead, View
 
 MOST_EVENTS = 3_000_000
 """Most op runs for which a notebook output has siblings: with more, they take too long."""
@@ -45,6 +45,11 @@ class Report:
     def notes(self) -> tuple[str, ...]:
         """Remarks on the numbers, such as what was not recorded."""
         return self.view.notes
+
+    @property
+    def lead(self) -> "Lead | None":
+        """What matters more than any row, if there is anything."""
+        return self.view.lead
 
     @property
     def views(self) -> "tuple[View, ...]":

@@ -64,6 +64,17 @@ class Places:
     """Whether a member is the row's own; otherwise only in its total, or nowhere if `row` is -1."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """What a report says before its notes: a title, sentences, and a short table."""
+
+    title: str
+    sentences: tuple[str, ...] = ()
+    heading: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    """Each as long as `heading`; the first cell is a number."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class View:
     """One way of looking at a profile; `frame` is its content, the methods show it."""
@@ -78,6 +89,8 @@ class View:
     headline: str
     """What was profiled, in one line."""
     notes: tuple[str, ...] = ()
+    lead: Lead | None = None
+    """What matters more than any row, such as that the cell ran out of memory."""
     accounted: "npt.NDArray[np.bool_] | None" = None
     """Mask of the rows of a tree that count for themselves; the others show `--`."""
     exact: bool = False

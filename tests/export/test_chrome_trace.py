@@ -242,6 +242,8 @@ def test_live_memory_is_a_counter_per_device(exported):
 
     found = [(e["name"], ns(e["ts"]), e["args"]["bytes"]) for e in of_phase(trace, "C")]
     assert found == [
+        ("live memory of cpu", 0, 0),
+        ("live memory of gpu", 0, 0),
         ("live memory of cpu", 1_000, 100),
         ("live memory of gpu", 2_000, 7),
         ("live memory of cpu", 5_000, 101),  # even a short peak is kept

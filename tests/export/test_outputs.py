@@ -236,6 +236,26 @@ def test_pprof_counts_hidden_lines_at_the_line_above(tmp_path):
     assert samples[0] == ("a/mm", [1, 10_500], [IN_CELL])
 
 
+def test_pprof_has_gradients_and_layers_below_their_line(tmp_path):
+    made = profile(
+        node("a", micros=1, stack=(CELL,), layer="first"),
+        node("b", micros=2, stack=(CELL,), layer="second"),
+        node("c", micros=3, stack=(CELL,), layer="second", backward=True),
+        node("d", micros=4, stack=(CELL, MODEL), backward=True),
+    )
+    made.export(tmp_path / "out.pb.gz")
+
+    _, samples, _ = read_pprof((tmp_path / "out.pb.gz").read_bytes())
+
+    functions = {op: [name for _, name, _ in lines] for op, _, lines in samples}
+    assert functions == {
+        "a": ["layer first", "<module>"],
+        "b": ["layer second", "<module>"],
+        "c": ["layer second (backward)", "layer second", "<module>"],
+        "d": ["call (backward)", "call", "<module>"],
+    }
+
+
 def test_pprof_has_framework_frames_on_request(tmp_path):
     _, samples, _ = read_pprof(write(tmp_path, "code", "pprof", select="micros", frames="all")[""])
 

@@ -1,6 +1,7 @@
 """A profiled cell behaves exactly like the bare cell, in a shell and in a kernel."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -69,6 +70,45 @@ def test_an_exception_leaves_the_cell_after_the_report_of_what_ran(run):
 
     assert outcome.error == "ZeroDivisionError"
     assert "Fill" in outcome.report
+    assert " · raised ZeroDivisionError after " in outcome.report
+
+
+def test_a_cell_that_runs_out_of_memory_leads_with_its_line_and_what_was_alive(run):
+    run("import numpy as np")
+    bare = run("np.zeros(1 << 45)")
+    outcome = run("%%tfprof\nkept = tf.random.uniform([512, 1024])\n\nnp.zeros(1 << 45)")
+
+    assert outcome.error == bare.error
+    report = outcome.report.splitlines()
+    assert " · raised MemoryError after " in report[0]
+    assert report[1] == "out of memory: Python asked for 281 TB for float64 [35184372088832]"
+    assert re.fullmatch(r"  run at In \[\d+\]:4:<module>", report[2])
+    assert re.fullmatch(
+        r" +2.1 MB  float32 \[512,1024\]  RandomUniform  In \[\d+\]:2:.*", report[5]
+    )
+
+
+def test_a_cell_that_runs_to_its_end_inside_a_handler_of_an_exception_did_not_fail(run):
+    outcome = run(
+        "try:\n    1/0\nexcept ZeroDivisionError:\n"
+        "    get_ipython().run_cell_magic('tfprof', '', 'tf.ones([2])')"
+    )
+
+    assert "Fill" in outcome.report
+    assert "raised" not in outcome.report
+
+
+def test_a_failed_cell_keeps_none_of_its_objects_alive_longer_than_a_bare_one(run):
+    run("import gc, weakref\nclass Held: pass\nalive = {}")
+    for magic in ("", "%%tfprof -q\n"):
+        run(
+            f"{magic}def fail():\n    held = Held()\n    alive[{magic!r}] = weakref.ref(held)\n"
+            "    1/0\ngc.disable()\nfail()"
+        )
+        run("1/0")  # IPython keeps the last exception
+
+    bare, profiled = eval(run("gc.enable()\n[held() is None for held in alive.values()]").value)
+    assert profiled or not bare  # IPython 7 keeps those of a bare cell, too
 
 
 def test_the_traceback_shows_only_the_users_lines_as_on_the_screen(run):
@@ -135,6 +175,7 @@ def test_a_keyboard_interrupt_leaves_the_cell_after_the_report(run):
 
     assert outcome.error == "KeyboardInterrupt"
     assert "Fill" in outcome.report
+    assert " · interrupted after " in outcome.report
     assert not outcome.of_nbprof
 
 
@@ -349,7 +390,7 @@ def test_nbprof_gives_way_to_a_trace_that_the_cell_starts(run, tmp_path):
 
 
 def test_nbprof_gives_way_to_a_tensorboard_callback(run, tmp_path):
-    pytest.importorskip("tensorboard", reason="TensorFlow 2.22 comes without TensorBoard")
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
     outcome = run(
         "%%tfprof\nimport keras, numpy as np\n"
         "model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])\n"
@@ -498,6 +539,22 @@ def test_ops_are_found_at_their_lines_in_this_and_earlier_cells(run):
     assert [file for file, *_ in cells].count(f"In [{here}]") == 6
 
 
+def test_a_function_of_an_earlier_cell_is_found_where_it_runs(run):
+    run("@tf.function\ndef traced(x):\n    return tf.math.erf(x)")
+    run("traced(tf.ones([2]))")
+    here = int(run("len(In)").value)
+
+    run("%%tfprof code -o lines -q -select occurrence\n%precision 3\ntraced(tf.ones([2]))")
+
+    frame = eval(run("lines.frame[['depth', 'name', 'run_count']].fillna(0).values.tolist()").value)
+    counted = {(depth, name): count for depth, name, count in frame}
+    assert counted[2, f"In [{here - 3}]:3:traced"] == 1
+    assert {name for depth, name in counted if depth == 1} == {f"In [{here}]:3:<module>"}
+    assert [f"In [{here}]", 2, "%precision 3"] in eval(
+        run("lines.profile.cells.values.tolist()").value
+    )
+
+
 def test_a_cell_run_twice_keeps_both_its_names(run):
     define = "def twice(x):\n    return tf.matmul(x, x)\nkept.append(twice)"
     run("kept = []")
@@ -518,8 +575,8 @@ def test_functions_traced_by_a_bare_cell_name_its_lines(run):
 
     run("%%tfprof code -o lines -q\ntraced_here(tf.ones([2]))")
 
-    names = run("print(list(lines.frame['name']))").printed
-    assert f"In [{number}]:3:<module>" in names
+    names = eval(run("lines.frame['name'].tolist()").value)
+    assert names[1:] == [f"In [{number + 2}]:2:<module>", f"In [{number}]:1:<lambda>"]
 
 
 def test_the_last_profile_is_viewed_without_running_anything(run):

@@ -70,6 +70,11 @@ def test_flags_and_options_may_come_in_any_order(tmp_path):
         ("advise -max_depth 3", "advise has no -max_depth, because it shows no view."),
         ("-preset fast", "-preset takes one of trainable_variables_parameter"),
         ("-limit soon", "-limit takes a number of seconds above 0, not 'soon'."),
+        (
+            "-steps some",
+            "-steps takes a number of warm steps, such as 20, or a range of steps, such as 100:120 "
+            "for 100 to 119, not 'some'.",
+        ),
         ("-trim_name_regexes (", "not a valid RE2 regular expression: missing )"),
         ("-max_depth", "-max_depth needs a value after it."),
         ("-max_depth 1 -max_depth 2", "-max_depth was given twice."),
@@ -146,7 +151,7 @@ def test_from_is_refused_for_a_cell(shell):
     assert "ran" not in shell.user_ns
 
 
-@pytest.mark.parametrize("line", ["-light", "-limit 3"])
+@pytest.mark.parametrize("line", ["-light", "-limit 3", "-steps 3", "-steps 2:4"])
 def test_recording_flags_are_refused_where_nothing_is_recorded(shell, line):
     shell.run_line_magic("load_ext", "nbprof")
 

@@ -219,7 +219,7 @@ def runs_alike(name, runs, micros):
     """Return the profile of a loop of equally long ops."""
     profile = by_hand.profile(node(name, "Add", runs=runs))
     alike = profile.events.assign(self_ns=1000 * micros, duration_ns=1000 * micros)
-    return changed(profile, events=alike, spent=spent(Python=50, dispatch=40, ops=10))
+    return changed(profile, events=alike, spent=spent(Python=50, eager_dispatch=40, ops=10))
 
 
 def test_many_small_eager_ops_are_found():

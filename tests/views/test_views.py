@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.by_hand import node, profile, variable
 
+import nbprof
 from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
 from nbprof.flag_values import metric_names
@@ -154,6 +155,65 @@ def test_a_node_that_ran_from_two_lines_counts_on_both():
     assert frame.loc["_TFProfRoot", "total_run_count"] == 4
 
 
+IN_CALL = (MAIN, ("In [2]", 4, "call"))
+TRAINED = profile(
+    node("dense/MatMul", "MatMul", micros=5, stack=IN_CALL),
+    node("gradient_tape/dense/MatMul/MatMul", "MatMul", micros=7, stack=IN_CALL, backward=True),
+    node("gradient_tape/AddN", "AddN", micros=1, stack=(MAIN,), backward=True),
+    node("unknown/Mul", "Mul", micros=2, backward=True),
+)
+
+
+def test_gradients_have_a_row_below_the_line_they_are_the_gradient_of():
+    frame = TRAINED.code().frame
+
+    assert list(frame["name"]) == [
+        *("_TFProfRoot", "In [3]:9:<module>", "In [2]:4:call", "In [2]:4:call (backward)"),
+        *("In [3]:9:<module> (backward)", "no Python line known"),
+    ]
+    assert list(frame["depth"]) == [0, 1, 2, 3, 2, 1]
+    assert list(frame["micros"])[1:] == [0, 5, 7, 1, 2]
+    assert list(frame["total_micros"]) == [15, 13, 12, 7, 1, 2]
+    assert list(frame["source"]) == ["", "line 9", "line 4", "line 4", "line 9", ""]
+
+
+def test_the_rows_of_gradients_are_read_back_from_a_report():
+    printed = TRAINED.code(select="micros")
+
+    again = nbprof.parse_text(printed.text).frame
+
+    assert list(again["name"]) == list(printed.frame["name"])
+    assert list(again["depth"]) == list(printed.frame["depth"])
+    assert list(again["total_micros"]) == list(printed.frame["total_micros"])
+
+
+def test_a_line_that_runs_several_layers_has_a_row_for_each():
+    dense, conv = (("/env/keras/src/layers/" + file, 9, "call") for file in ("dense.py", "conv.py"))
+    of_first, of_second = {"layer": "model/first"}, {"layer": "model/second"}
+    fitted = profile(
+        node("a", "MatMul", micros=4, stack=(MAIN, dense), **of_first),
+        node("b", "MatMul", micros=2, stack=(MAIN, dense), backward=True, **of_first),
+        node("c", "Conv2D", micros=3, stack=(MAIN, conv), **of_second),
+        node("d", "MatMul", micros=1, stack=IN_CALL, **of_second),
+    )
+
+    frame = fitted.code().frame
+
+    assert list(frame["name"])[1:] == [
+        *("In [3]:9:<module>", "layer model/first", "layer model/first (backward)"),
+        *("layer model/second", "In [2]:4:call"),
+    ]
+    assert list(frame["depth"])[1:] == [1, 2, 3, 2, 2]
+    assert list(frame["total_micros"])[1:] == [10, 6, 2, 3, 1]
+
+
+def test_a_stack_without_lines_of_the_users_is_an_unknown_line():
+    keras = ("/env/keras/src/trainer.py", 9, "fit")
+    inside = profile(node("a", "MatMul", micros=4, stack=(keras,), backward=True))
+
+    assert list(inside.code().frame["name"]) == ["_TFProfRoot", "no Python line known"]
+
+
 COUNTED = profile(
     node("dense/MatMul", "MatMul", micros=60, flops=1000),
     node("dense/Relu", "Relu", micros=30),
@@ -233,11 +293,31 @@ def test_variables_do_not_turn_a_layers_unknown_memory_into_zero():
     assert frame["total_bytes"][["other", "_TFProfRoot"]].tolist() == [5, 5]
 
 
-def test_notes_list_ops_without_float_ops_and_ops_whose_float_ops_are_unknown():
-    *_, uncounted, unknown = COUNTED.op(select="float_ops").notes
+def test_notes_name_ops_without_a_formula_and_ops_whose_shapes_are_unknown():
+    unknown = {"flops": float("nan")}
+    some = profile(
+        node("product", "MatMul", micros=500, flops=1000),
+        node("root", "Cholesky", micros=300, **unknown),
+        node("pool", "AvgPool", micros=102, **unknown),
+        *(node(op_type, op_type, micros=20, **unknown) for op_type in ("Qr", "Lu", "Eig")),
+        node("frequencies", "FFT", micros=30, **unknown),
+        *(node(op_type, op_type, micros=4, **unknown) for op_type in ("Svd", "MyOp")),
+    )
 
-    assert uncounted == "TensorFlow counts no float_ops for Relu (30% of the time)"
-    assert unknown.startswith("float_ops are at least what is shown: those of AvgPool (10% of")
+    *_, uncounted, missing = some.op(select="float_ops").notes
+
+    assert uncounted == (
+        "float_ops leave out Cholesky (30% of the op time), FFT (3%), Eig (2%), Lu (2%), Qr (2%) "
+        "and 2 more op types (<1%): there is no formula"
+    )
+    assert missing.startswith("float_ops are at least what is shown: those of AvgPool (10% of")
+    assert not [note for note in some.op(select="micros").notes if "float_ops" in note]
+
+
+def test_an_op_that_computes_nothing_is_not_named_in_a_note():
+    some = profile(node("same", "Identity", micros=30), node("product", "MatMul", flops=10))
+
+    assert not [note for note in some.op(select="float_ops").notes if "float_ops" in note]
     assert COUNTED.op(select="micros").notes == ()
 
 

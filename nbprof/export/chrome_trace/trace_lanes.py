@@ -95,6 +95,7 @@ def lay_out(profile: "Profile") -> Layout:
 
 def _step_slices(profile: "Profile") -> Slices:
     start, micros = (profile.steps[name].to_numpy(float) for name in ("start_micros", "micros"))
+    micros = np.nan_to_num(micros)  # the end of a step need not have been seen
     begin, end = (np.rint(times * 1e3).astype(np.int64) for times in (start, start + micros))
     # Steps that overlap come from two threads, and neither is inside the other.
     return Slices(begin, end, side_by_side(begin, end))

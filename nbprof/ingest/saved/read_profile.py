@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import numpy as np
 
-from nbprof._profile import TABLES, Profile, Recording
+from nbprof._profile import TABLES, Profile
+from nbprof.categories import FORMER_TITLES
 from nbprof.columns import summed_columns
 from nbprof.errors import NbprofError
 from nbprof.file_format import MANIFEST, VERSION
@@ -18,6 +19,7 @@ from nbprof.ingest.saved.table_checks import check_columns, check_values
 from nbprof.ingest.saved.zip_members import DamageError, Members
 from nbprof.lazy_tables import lazily
 from nbprof.note import Note
+from nbprof.recording import Recording
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +65,7 @@ def _read_profile(members: Members) -> Profile:
     if not stored_recording.get("tfprof"):
         stored_recording |= add_live_bytes(tables)
     _add_missing_metrics(tables)
+    _rename_categories(tables)
     contents = Contents(
         tables={name: lazily(table.make) for name, table in tables.items()},
         recording=stored_recording,
@@ -99,6 +102,14 @@ def _add_missing_metrics(tables: dict[str, StoredTable]) -> None:
         for name in summed_columns():
             if name not in events.columns:
                 events.columns[name] = StoredColumn("float64", np.full(events.rows, np.nan))
+
+
+def _rename_categories(tables: dict[str, StoredTable]) -> None:
+    """Rename the categories of the wall time that had other names when the file was saved."""
+    category = tables["spent"].columns.get("category") if "spent" in tables else None
+    if category is not None and category.values is not None:
+        for place, title in enumerate(category.values):
+            category.values[place] = FORMER_TITLES.get(title, title)
 
 
 def _values_of(kind: type, values: dict[str, Any], place: str) -> dict[str, Any]:

@@ -66,10 +66,14 @@ _HELD = {
     },
     "cells": {WHOLE: "line", TEXT: "file text"},
     "threads": {TEXT: "name device host", TRUTH: "is_cell"},
-    "steps": {WHOLE: "step", NUMBERS: "start_micros micros", TEXT: "function", TRUTH: "traced"},
+    "steps": {
+        WHOLE: "step", NUMBERS: "start_micros micros", TEXT: "function",
+        TRUTH: "traced in_detail",
+    },
     "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},
     "spent": {TEXT: "category host", WHOLE: "ns"},
     "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
+    "samples_of_python": {WHOLE: "start_ns duration_ns thread stack"},
     "statements": {WHOLE: "start_ns line"},
     "machines": {
         TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",
@@ -94,6 +98,7 @@ _OPTIONAL = {
     "allocations": {"host"},
     "frames": {"function_line"},
     "threads": {"is_cell", "host"},
+    "steps": {"in_detail"},
     "traces": {"host"},
     "spent": {"host"},
 }

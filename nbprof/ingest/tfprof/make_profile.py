@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nbprof._profile import Profile, Recording, no_allocator
+from nbprof._profile import Profile, no_allocator
 from nbprof.arrays import NONE, Ints
 from nbprof.errors import NbprofError
 from nbprof.ingest.tfprof.checkpoint import Checkpoint, value_table
 from nbprof.ingest.tfprof.joined_inputs import TfprofInputs, joined
 from nbprof.ingest.tfprof.profile_source import Dims, Source
 from nbprof.lazy_tables import lazily
+from nbprof.recording import Recording
 
 CHECKPOINTED = "_checkpoint_variables"
 """Type that tfprof gives to nodes that are variables of the checkpoint."""

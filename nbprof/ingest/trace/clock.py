@@ -1,14 +1,14 @@
 """Find out when a trace began, on the clock that Python reads."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbprof.ingest.trace.work.event_kinds import Kind
 
 if TYPE_CHECKING:
-    from nbprof.capture.capture import Capture
-    from nbprof.ingest.trace.work.host_events import HostEvents
+    from nbprof.arrays import Rows
+    from nbprof.capture.capture import TraceWindow
     from nbprof.ingest.xspace.xspace import XSpace
 
 LATEST_NS = 2**62
@@ -21,30 +21,36 @@ NO_CLOCK = (
 """Note on a trace without a clock and without marks, of a cell whose calls were watched."""
 
 
-def stated_start_ns(space: "XSpace") -> int:
-    """Return when the trace began, as `time.time_ns` reports it; 0 if the trace does not say."""
-    starts = (stats.get("profile_start_time") for stats in space.plane_stats)
+def stated_start_ns(plane_stats: list[dict[str, Any]]) -> int:
+    """Return when the trace began, as `time.time_ns` reports it; 0 if its planes do not say."""
+    starts = (stats.get("profile_start_time") for stats in plane_stats)
     return next((start for start in starts if isinstance(start, int) and start < LATEST_NS), 0)
 
 
-def cell_start_ns(host: "HostEvents", capture: "Capture") -> tuple[int, tuple[str, ...]]:
-    """Return when the trace of a cell began, and a note if not knowing that loses something.
+def start_of_window(
+    space: "XSpace", planes: list[int], event: "Rows", window: "TraceWindow"
+) -> tuple[int, tuple[str, ...]]:
+    """Return when a window's trace began, and a note if not knowing that loses something.
 
-    Traces made before TensorFlow 2.17 do not state it, but the clock was read around the marks.
+    `planes` and `event` are those of the window. Traces made before TensorFlow 2.17 do not state
+    when they began, but the clock was read around the marks.
     """
-    stated = stated_start_ns(host.space) or _start_by_marks(host, capture.marks)
-    if stated or not len(host.start):
+    stated = stated_start_ns([space.plane_stats[plane] for plane in planes])
+    stated = stated or _start_by_marks(space, event, window.marks)
+    if stated or not len(event):
         return stated, ()
-    notes = (NO_CLOCK,) if len(capture.dispatches.start_ns) else ()
-    return capture.start_ns - int(host.start.min()) // 1000, notes
+    first_ns = int(space.start_ps[event].min()) // 1000
+    return window.began_ns + window.paused_ns - first_ns, (NO_CLOCK,)
 
 
-def _start_by_marks(host: "HostEvents", marks: tuple[tuple[int, int], ...]) -> int:
+def _start_by_marks(space: "XSpace", event: "Rows", marks: tuple[tuple[int, int], ...]) -> int:
     """Return the start that puts every mark between the readings around it; 0 without marks."""
-    event = np.flatnonzero(host.of(Kind.CELL))
+    event = event[np.isin(space.kind[event], (Kind.CELL, Kind.MARK))]
     if not len(event) or len(event) != len(marks):
         return 0
+    event = event[np.argsort(space.start_ps[event], kind="stable")]
     before, after = np.array(marks, dtype=np.int64).T
-    earliest = (before - host.start[event] // 1000).max()
-    latest = (after - host.end[event] // 1000).min()
+    start, duration = space.start_ps[event], space.duration_ps[event]
+    earliest = (before - start // 1000).max()
+    latest = (after - (start + duration) // 1000).min()
     return int(earliest + latest) // 2

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nbprof._profile import Profile, Recording
+from nbprof._profile import Profile
 from nbprof.arrays import Rows
 from nbprof.ingest.trace.attribution.devices import join_devices
 from nbprof.note import joined
+from nbprof.recording import Recording
 
 Numbers = list[Rows]
 """For each profile, the new row of each old row; the last entry maps -1 (none) to -1."""
@@ -203,6 +204,7 @@ def _steps(profiles: list[Profile], shift_ns: list[int]) -> pd.DataFrame:
     by_step = pd.concat(tables, ignore_index=True).groupby("step", sort=True)
     how: dict[str, str | Callable[..., Any]] = {
         **{"start_micros": "min", "micros": "max", "function": "min", "traced": "any"},
+        "in_detail": "all",
     }
     return by_step.agg(how).reset_index()
 

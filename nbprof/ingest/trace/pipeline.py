@@ -12,25 +12,25 @@ import numpy as np
 from nbprof._profile import Profile
 from nbprof.arrays import Floats
 from nbprof.capture.capture import Capture, Stack
-from nbprof.ingest.trace import walltime
 from nbprof.ingest.trace.attribution.devices import find_devices
 from nbprof.ingest.trace.attribution.layers import place_runs
 from nbprof.ingest.trace.attribution.python_lines import find_sources
 from nbprof.ingest.trace.attribution.watched_calls import match_calls
-from nbprof.ingest.trace.clock import cell_start_ns
+from nbprof.ingest.trace.cell_time.traced_time import line_of_cell
 from nbprof.ingest.trace.program.function_defs import Functions
 from nbprof.ingest.trace.program.fused_nodes import add_fused
-from nbprof.ingest.trace.program.hlo_modules import name_hlo_ops, read_modules
+from nbprof.ingest.trace.program.hlo_modules import find_modules, name_hlo_ops, read_modules
 from nbprof.ingest.trace.program.node_names import resolve_nodes
 from nbprof.ingest.trace.program.python_stacks import GraphStacks
 from nbprof.ingest.trace.program.variables import VariableNodes
 from nbprof.ingest.trace.stages import Attribution, Program, RecordedTrace, Work
 from nbprof.ingest.trace.tables import tabulate
+from nbprof.ingest.trace.windows import read_windows
 from nbprof.ingest.trace.work.allocations import find_allocations
 from nbprof.ingest.trace.work.callers import session_groups
+from nbprof.ingest.trace.work.clocked_steps import add_clocked
 from nbprof.ingest.trace.work.compiled_calls import add_executions
 from nbprof.ingest.trace.work.ended_threads import notes_on_ended_threads
-from nbprof.ingest.trace.work.event_kinds import WANTED
 from nbprof.ingest.trace.work.gpu_kernels import add_kernels, name_copies
 from nbprof.ingest.trace.work.host_events import read_host
 from nbprof.ingest.trace.work.op_runs import Runs, find_runs
@@ -38,7 +38,7 @@ from nbprof.ingest.trace.work.peak_memory import PeakMemory
 from nbprof.ingest.trace.work.steps import DeviceSteps, find_device_steps, find_steps
 from nbprof.ingest.trace.work.tpu_ops import add_hlo_ops, has_tpu, is_tpu
 from nbprof.ingest.xspace.metadata_stats import read_event_metadata
-from nbprof.ingest.xspace.xspace import XSpace, read_xspace
+from nbprof.ingest.xspace.xspace import XSpace
 
 NO_OPS = "no TensorFlow op ran in this cell"
 NO_OPS_IN_FILE = "this trace contains no op runs"
@@ -48,14 +48,14 @@ NO_OPS_SEEN = "no TensorFlow op ran while the cell was watched"
 def read(capture: Capture) -> Profile:
     """Read a capture; without a trace, the Profile has no rows."""
     now = time.perf_counter_ns()
-    host = read_host(read_xspace(capture.trace or b"", "the trace of this cell", WANTED))
-    began_ns, notes = cell_start_ns(host, capture)
+    space, began_ns, notes = read_windows(capture)
+    host = read_host(space)
     return make_profile(
         RecordedTrace(
             host=host,
             capture=capture,
             began_ns=began_ns,
-            cell_line=walltime.line_of_cell(host),
+            cell_line=line_of_cell(host),
             reading_since_ns=now,
             notes=notes,
         )
@@ -75,7 +75,7 @@ def make_profile(trace: RecordedTrace) -> Profile:
 def find_work(trace: RecordedTrace) -> Work:
     """Find the op runs on all devices, their steps and their allocations."""
     host, capture = trace.host, trace.capture
-    steps = find_device_steps(host, find_steps(host))
+    steps = find_device_steps(host, add_clocked(trace, find_steps(host)))
     sessions = session_groups(host, capture.sessions, trace.began_ns)
     on_host = find_runs(host, steps.steps, sessions, keeps_threads=capture.keeps_threads)
     on_gpu = add_kernels(host, steps, on_host)
@@ -84,11 +84,12 @@ def find_work(trace: RecordedTrace) -> Work:
     notes = trace.notes + on_gpu.notes + lost
     allocations = None
     if capture.has_memory:
-        allocations = find_allocations(host, runs, capture.only_large)
+        ends = trace.window_ends_ps()
+        allocations = find_allocations(host, runs, ends, only_large=capture.only_large)
     peak = PeakMemory.find(host.space.strings, allocations)
     if len(runs.node):
         notes += (*peak.notes(), *filter(None, (capture.elsewhere.in_part,)))
-    elif capture.trace is not None and not lost:
+    elif capture.windows and not lost:
         notes += (_nothing_ran(trace),)
     return Work(
         steps=steps.steps,
@@ -108,8 +109,8 @@ def find_program(trace: RecordedTrace, runs: Runs) -> Program:
     nodes = resolve_nodes(
         functions, runs.nodes, capture.captured_functions, capture.known_functions
     )
-    modules = read_modules(trace.host.space, capture.trace or b"", capture.what, runs.nodes)
-    nodes, module_stacks = name_hlo_ops(nodes, modules)
+    modules = find_modules(trace.host.space, capture.trace, capture.what, runs.nodes)
+    nodes, module_stacks = name_hlo_ops(nodes, read_modules(modules, capture.what))
     nodes = name_copies(nodes, runs.nodes)
     model = capture.model({node.owner for node in nodes})
     return Program(
@@ -119,6 +120,7 @@ def find_program(trace: RecordedTrace, runs: Runs) -> Program:
         variables=VariableNodes(functions, model),
         graph_stacks=GraphStacks(capture.function_stacks),
         module_stacks=module_stacks,
+        modules=modules,
     )
 
 
@@ -149,7 +151,7 @@ def _add_tpu(
     """Add the work of TPUs, if there are any; also return the float operations of that work."""
     if not has_tpu(space):
         return runs, np.zeros(0)
-    metadata = read_event_metadata(capture.trace or b"", capture.what, is_tpu)
+    metadata = read_event_metadata(capture.trace, capture.what, is_tpu)
     return add_hlo_ops(space, steps, runs, metadata)
 
 

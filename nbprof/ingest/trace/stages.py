@@ -5,15 +5,21 @@ was defined), both into an Attribution (what each run is charged to), and all of
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from nbprof.ingest.trace.cell_time.sampled_stacks import Samples, read_samples
+
 if TYPE_CHECKING:
-    from nbprof.arrays import Floats
+    from nbprof.arrays import Floats, Ints
     from nbprof.capture.capture import Capture, Model, Stack
     from nbprof.ingest.trace.attribution.layers import Placed
     from nbprof.ingest.trace.attribution.python_lines import Sources
     from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
     from nbprof.ingest.trace.program.function_defs import Functions
+    from nbprof.ingest.trace.program.hlo_modules import StoredModule
     from nbprof.ingest.trace.program.node_names import Resolved
     from nbprof.ingest.trace.program.python_stacks import GraphStacks
     from nbprof.ingest.trace.program.variables import VariableNodes
@@ -45,6 +51,17 @@ class RecordedTrace:
         """When the trace began, counted from the start of the recorded code."""
         return self.began_ns - self.capture.start_ns
 
+    @cached_property
+    def samples(self) -> Samples:
+        """The samples of the cell's Python stacks, on the profile's clock."""
+        return read_samples(self.capture)
+
+    def window_ends_ps(self) -> "Ints":
+        """Return when each window of the trace ended, on its own clock; empty for a single one."""
+        windows = self.capture.windows
+        ends = [window.ended_ns - self.began_ns for window in windows if len(windows) > 1]
+        return np.array(ends, dtype=np.int64) * 1000
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Work:
@@ -73,6 +90,8 @@ class Program:
     graph_stacks: "GraphStacks"
     module_stacks: "list[Stack]"
     """The Python stack of each node as its HLO module states it, empty for other nodes."""
+    modules: "list[StoredModule]"
+    """The functions that XLA compiled and that ran."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,26 +9,32 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nbprof._profile import Profile, Recording
+from nbprof._profile import Profile
 from nbprof.arrays import NONE, Ints, Mask, Rows, distinct
 from nbprof.columns import allocator_columns
-from nbprof.ingest.trace import walltime
 from nbprof.ingest.trace.attribution import python_lines
 from nbprof.ingest.trace.attribution.devices import CPU
-from nbprof.ingest.trace.program.function_names import distinguish, short_name
+from nbprof.ingest.trace.cell_time.busy_threads import notes_on_threads
+from nbprof.ingest.trace.cell_time.cell_tables import cell_tables
+from nbprof.ingest.trace.cell_time.slowdown import estimate_slowdown
+from nbprof.ingest.trace.program import python_stacks
+from nbprof.ingest.trace.program.function_names import distinguish
 from nbprof.ingest.trace.program.node_attributes import data_format
 from nbprof.ingest.trace.retraces import find_traces
+from nbprof.ingest.trace.shapes.hlo_flops import HloCounts
 from nbprof.ingest.trace.shapes.run_shapes import (
     RunShapes,
     ShapeSources,
     find_shapes,
     shape_metrics,
 )
+from nbprof.ingest.trace.step_table import notes_on_detail, step_table
 from nbprof.ingest.trace.work.allocations import Allocations, memory_of_runs
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.ingest.trace.work.host_events import NEVER, HostEvents
 from nbprof.ingest.trace.work.peak_memory import devices_of
 from nbprof.lazy_tables import lazily
+from nbprof.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +45,6 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.shapes.flops import Dims
     from nbprof.ingest.trace.stages import Attribution, Program, RecordedTrace, Work
     from nbprof.ingest.trace.work.op_runs import Runs
-    from nbprof.ingest.trace.work.steps import Steps
 
 Tables = dict[str, Any]
 """Tables by their names in a Profile, or functions that make them on first use."""
@@ -65,17 +70,19 @@ def tabulate(
     traces, retraces = find_traces(
         trace.host, work.steps, program.model.signatures, trace.origin_ns
     )
+    steps = step_table(trace, work.steps)
     tables = {
         **_node_tables(work.runs, program, attribution),
         **_run_tables(trace, work, program, attribution),
         **_source_tables(trace, attribution),
         "traces": traces,
-        "spent": walltime.spent(trace, work.runs),
-        "steps": step_table(trace, work.steps),
+        **cell_tables(trace, work.runs, attribution),
+        "steps": steps,
     }
     cost_ns = capture.cost_ns
     if trace.reading_since_ns is not None:
         cost_ns += time.perf_counter_ns() - trace.reading_since_ns
+    slowdown = estimate_slowdown(capture, steps)
     recording = Recording(
         what=capture.what,
         how=capture.how,
@@ -83,8 +90,11 @@ def tabulate(
         cost_ns=cost_ns,
         traced_ns=capture.traced_ns,
         outside_ops_bytes=work.peak.outside_ops,
+        slowdown=slowdown.times,
+        slowdown_is_least=slowdown.at_least,
     )
-    notes = (*capture.notes, *work.notes, *attribution.placed.notes, *retraces)
+    detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
+    notes = (*detail, *capture.notes, *work.notes, *attribution.placed.notes, *retraces)
     return Profile(**tables, recording=recording, notes=notes)
 
 
@@ -132,16 +142,27 @@ def _shape_sources(
         read_bytes=program.variables.read_bytes(program.nodes),
         allocations=work.allocations,
         stated_float_ops=work.stated_float_ops,
+        compiled=HloCounts(program.modules, work.runs.nodes),
+        programs=np.append(trace.host.number("program_id"), NONE)[work.runs.event],
+        unseen=_unseen(trace.host, work.runs),
         on_streams=on_streams,
     )
 
 
+def _unseen(host: HostEvents, runs: "Runs") -> Mask:
+    """Mark the runs of compiled functions if the trace does not show what they ran."""
+    launches = host.of(Kind.EXECUTABLE) & (not host.of(Kind.THUNK).any())
+    return np.append(launches, False)[runs.event]  # the last is for NONE
+
+
 def _source_tables(trace: "RecordedTrace", attribution: "Attribution") -> Tables:
     sources, cells = attribution.sources, trace.capture.cells
-    texts = python_lines.line_texts(sources.stacks, cells)
-    in_cells = python_lines.cell_texts((*sources.stacks, *sources.module_stacks), cells)
+    sampled = [python_stacks.in_cells(stack, cells) for stack in trace.samples.stacks]
+    known, from_trace = sources.stacks, sources.module_stacks
+    texts = python_lines.line_texts([*known, *sampled], cells)
+    in_cells = python_lines.cell_texts((*known, *from_trace, *sampled), cells)
     return {
-        "frames": partial(python_lines.frame_table, sources.stacks, sources.module_stacks, texts),
+        "frames": partial(python_lines.frame_table, known, from_trace, texts, sampled),
         "cells": partial(python_lines.cell_table, in_cells),
     }
 
@@ -345,51 +366,3 @@ def thread_table(trace: "RecordedTrace", lines: Rows) -> "Callable[[], pd.DataFr
     is_cell = lines == trace.cell_line
     table = {"name": _objects(names), "device": _objects(devices), "is_cell": is_cell}
     return partial(pd.DataFrame, table)
-
-
-def step_table(trace: "RecordedTrace", steps: "Steps") -> pd.DataFrame:
-    """List the steps; a cell without any is one step."""
-    host, capture, origin_ns = trace.host, trace.capture, trace.origin_ns
-    if not len(steps.event):
-        micros = capture.wall_ns / 1e3
-        whole = {"start_micros": 0.0, "micros": micros, "function": capture.what, "traced": False}
-        return pd.DataFrame([{"step": 0, **whole}])
-    names = steps.names or _step_names(host, steps.event)
-    return pd.DataFrame(
-        {
-            "step": np.arange(len(steps.event)),
-            "start_micros": steps.start / 1e6 + origin_ns / 1e3,
-            "micros": (steps.end - steps.start) / 1e6,
-            "function": pd.Series(names, dtype=object),
-            "traced": _traced(host, steps),
-        }
-    )
-
-
-def _traced(host: HostEvents, steps: "Steps") -> Mask:
-    """Mark the steps that traced a function: as their call, or inside a Trace block."""
-    call = np.flatnonzero(host.of(Kind.CALL))
-    how, which = np.unique(host.text("tf_function_call")[call], return_inverse=True)
-    traces = [host.space.strings[row].startswith(b"traced") for row in how.tolist()]
-    step = steps.step_of_event[call[np.array(traces, dtype=bool)[which]]]
-    traced = np.zeros(len(steps.event), dtype=bool)
-    traced[step[step != NONE]] = True
-    return traced
-
-
-def _step_names(host: HostEvents, event: Rows) -> list[str]:
-    kinds, texts = host.kind[event].tolist(), host.space.name[host.row[event]].tolist()
-    dispatched = host.text("eager_op")[event].tolist()
-    strings = host.space.strings
-    return [
-        _step_name(kind, strings[text], strings[op])
-        for kind, text, op in zip(kinds, texts, dispatched, strict=True)
-    ]
-
-
-def _step_name(kind: int, name: bytes, dispatched: bytes) -> str:
-    if kind == Kind.SESSION_RUN:
-        return "Session.run"
-    if kind == Kind.EAGER:
-        return short_name(dispatched.decode("utf-8", "replace"))
-    return name.decode("utf-8", "replace")

@@ -11,14 +11,14 @@ import pandas as pd
 
 from nbprof._profile import Profile
 from nbprof.arrays import NONE
-from nbprof.capture.capture import CALLING_THREAD, Capture
+from nbprof.capture.capture import CALLING_THREAD, Capture, TraceWindow
 from nbprof.columns import allocator_columns
 from nbprof.ingest.protobuf.wire import LENGTH, Buffer
+from nbprof.ingest.trace.cell_time.traced_time import line_of_cell
 from nbprof.ingest.trace.clock import stated_start_ns
 from nbprof.ingest.trace.pipeline import make_profile
 from nbprof.ingest.trace.program import hlo_modules
 from nbprof.ingest.trace.stages import RecordedTrace
-from nbprof.ingest.trace.walltime import line_of_cell
 from nbprof.ingest.trace.work.allocations import CPU_ALLOCATOR, ONEDNN_ALLOCATOR
 from nbprof.ingest.trace.work.event_kinds import WANTED, Kind
 from nbprof.ingest.trace.work.host_events import HostEvents, read_host
@@ -63,7 +63,7 @@ def read_trace_file(trace: Buffer, host: str, done: Done = ignore_progress) -> P
     line = _line_of_python(events)
     times = _Times(space)
     capture = Capture(
-        trace=data,
+        windows=(TraceWindow(trace=data),),
         what=host,
         how=_how(events),
         start_ns=times.start_ns,
@@ -89,10 +89,10 @@ class _Times:
 
     def __init__(self, space: XSpace) -> None:
         since_1970 = space.origin_ns > 0
-        self.known_ns = stated_start_ns(space) or space.origin_ns
+        self.known_ns = stated_start_ns(space.plane_stats) or space.origin_ns
         """When it began, on the clock of its machine; 0 if unknown."""
-        self.began_ns = space.origin_ns if since_1970 else stated_start_ns(space)
-        stated = stated_start_ns(space)
+        self.began_ns = space.origin_ns if since_1970 else stated_start_ns(space.plane_stats)
+        stated = stated_start_ns(space.plane_stats)
         first = int(space.start_ps.min()) // 1000 if len(space.start_ps) else 0
         last = int((space.start_ps + space.duration_ps).max(initial=0)) // 1000
         self.start_ns = stated or self.began_ns + first

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbprof.categories import Category
+
 if TYPE_CHECKING:
     from nbprof._profile import Profile
 
@@ -28,9 +30,10 @@ def first_rows(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))[:MOST_ROWS]
 
 
-def percent_of_wall(profile: "Profile", category: str) -> float:
-    """Return the share of a category of the summary in the wall time, in percent."""
+def percent_of_wall(profile: "Profile", *categories: Category) -> float:
+    """Return the share of categories of the summary in the wall time, in percent."""
     spent = profile.spent
-    ns = float(spent.loc[spent["category"] == category, "ns"].sum())
+    titles = [category.title for category in categories]
+    ns = float(spent.loc[spent["category"].isin(titles), "ns"].sum())
     wall = spent["ns"].sum() if len(profile.machines) > 1 else profile.recording.wall_ns
     return 100 * ns / max(wall, 1)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from nbprof.categories import ANY_PYTHON, Category
 from nbprof.units import format_micros
 from nbprof.views.advise.check_result import Advice, percent_of_wall
 
@@ -52,7 +53,8 @@ def retracing(profile: "Profile") -> list[Advice]:
 def small_eager_ops(profile: "Profile") -> list[Advice]:
     """Find a loop of eager ops that take longer to start than to run."""
     events = _eager(profile)
-    dispatch, python = (percent_of_wall(profile, name) for name in ("dispatch", "Python"))
+    dispatch = percent_of_wall(profile, Category.DISPATCH)
+    python = percent_of_wall(profile, *ANY_PYTHON)
     count = int(events["is_run"].sum())
     if count < EAGER_RUNS or dispatch + python < STARTING_PERCENT:
         return []

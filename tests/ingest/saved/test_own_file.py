@@ -23,10 +23,11 @@ from support.paths import DATA, TOP
 
 import nbprof
 from nbprof import NbprofError, file_format
-from nbprof._profile import TABLES, Profile, Recording
+from nbprof._profile import TABLES, Profile
 from nbprof.export.own_file import write_profile
 from nbprof.ingest.saved import read_profile, stored_tables, table_schema
 from nbprof.ingest.saved.table_schema import KINDS, POINTERS
+from nbprof.recording import Recording
 
 PAGE = TOP / "docs" / "own-file.md"
 VERSION_1 = DATA / "own_file" / "version_1.nbprof"
@@ -339,7 +340,7 @@ def test_a_file_of_version_1_can_be_read(golden):
         for name in ("op", "scope", "graph", "code", "layer")
     ]
     golden.check("own_file_version_1.txt", "\n".join(views).replace("\0", "␀"))
-    assert profile.memory()["live_bytes"].tolist() == [64, 96, 64]
+    assert profile.memory()["live_bytes"].tolist() == [0, 64, 96, 64]
     assert profile.live_at_peak()["op"].tolist()[0] == "a/MatMul"
     assert profile.summary()["micros"].tolist() == [2500.0]
     assert profile.notes == odd_profile().notes
@@ -809,3 +810,15 @@ def test_headers_are_those_that_numpy_writes():
         file = io.BytesIO()
         np.save(file, np.zeros(1234, dtype=descr))
         assert file.getvalue()[:128] == file_format.npy_header(name, 1234)
+
+
+def test_categories_of_the_wall_time_that_were_renamed_have_their_new_names(tmp_path):
+    former = ["Python", "tf.function tracing", "dispatch", "not traced"]
+    spent = pd.DataFrame({"category": former, "ns": [4, 3, 2, 1]})
+    dataclasses.replace(by_hand.profile(), spent=spent).save(tmp_path / "old.nbprof")
+
+    loaded = nbprof.load(tmp_path / "old.nbprof")
+
+    assert loaded.summary()["category"].tolist() == [
+        *("Python", "building graphs", "eager dispatch", "not watched"),
+    ]

@@ -6,7 +6,7 @@ from support.trace_files import environment, span
 from support.xspace_bytes import line, plane, space
 
 from nbprof import ingest
-from nbprof.capture.capture import CALLING_THREAD, Capture, DispatchLog
+from nbprof.capture.capture import CALLING_THREAD, Capture, DispatchLog, TraceWindow
 from nbprof.ingest.trace.clock import NO_CLOCK
 
 BEGAN_NS = 1_700_000_000_000_000_000
@@ -46,9 +46,10 @@ def recorded(marks, *planes):
         (BEGAN_NS + before * 1000, BEGAN_NS + after * 1000) for before, _, _, after in marks
     )
     host = plane("/host:CPU", lines=[line(1, "python", 0, events)])
+    window = TraceWindow(trace=space(host, *planes), began_ns=START_NS, marks=readings)
     return ingest.read(
         Capture(
-            trace=space(host, *planes),
+            windows=(window,),
             what="a cell",
             how="a trace",
             start_ns=START_NS,
@@ -56,7 +57,6 @@ def recorded(marks, *planes):
             traced_ns=100_000,
             cost_ns=0,
             dispatches=calls,
-            marks=readings,
         )
     )
 

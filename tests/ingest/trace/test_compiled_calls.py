@@ -5,7 +5,7 @@ from support.trace_files import environment, op, span
 from support.xspace_bytes import line, plane, space
 
 from nbprof import ingest
-from nbprof.capture.capture import CALLING_THREAD, Capture
+from nbprof.capture.capture import CALLING_THREAD, Capture, TraceWindow
 from nbprof.ingest.trace.work.compiled_calls import OPAQUE
 
 NAME = "__inference_f_7"
@@ -39,9 +39,10 @@ def read(python, *other):
     """Read a cell of 1000 µs with these events on its thread, and other threads."""
     threads = [[span(CALLING_THREAD, 0, 0), *python], *other]
     lines = [line(number, "python", 0, events) for number, events in enumerate(threads)]
+    trace = space(plane("/host:CPU", lines=lines), environment(5_000_000, 6_000_000))
     return ingest.read(
         Capture(
-            trace=space(plane("/host:CPU", lines=lines), environment(5_000_000, 6_000_000)),
+            windows=(TraceWindow(trace=trace),),
             what="a cell",
             how="a trace",
             start_ns=5_000_000,
@@ -79,7 +80,7 @@ def test_a_marked_execution_is_the_run_and_what_precedes_it_is_compiling():
 
 def test_a_warm_call_is_dispatch_and_ops_but_not_compiling():
     profile = read(call(100, 100, execution(140, 40), hlo("dot.1", 150, 20)))
-    assert spent(profile) == {"Python": 900, "dispatch": 60, "ops": 40}
+    assert spent(profile) == {"Python": 900, "eager dispatch": 60, "ops": 40}
 
 
 def test_an_unmarked_execution_is_what_follows_the_compiler():
@@ -118,6 +119,7 @@ def test_a_compiled_function_inside_a_graph_is_one_op_of_it(traced, micros):
     profile = read(python, graph)
     assert ops(profile) == {"PartitionedCall": (micros, 1)}
     assert profile.notes == (OPAQUE,)
+    assert profile.op(select="float_ops").frame["float_ops"].isna().all()
 
 
 def test_an_op_that_calls_an_ordinary_function_is_no_compiled_call():
@@ -129,3 +131,4 @@ def test_an_op_that_calls_an_ordinary_function_is_no_compiled_call():
     profile = read([span("FunctionRun", 5, 5, id=3)], graph)
     assert ops(profile) == {"PartitionedCall": (80, 1)}
     assert profile.notes == ()
+    assert profile.op(select="float_ops").frame["float_ops"].tolist() == [0]

@@ -482,3 +482,10 @@ def test_a_damaged_real_trace_is_read_or_refused_with_an_nbprof_error(tmp_path):
             outcomes.add("refused")
 
     assert outcomes == {"read", "refused"}
+
+
+def test_a_note_on_missing_memory_names_an_allocator_without_a_name(tmp_path):
+    events = [event("MemoryAllocation", 5, 0, {"addr": 1, "requested_bytes": 64})]
+    profile = loaded(space(plane("/host:CPU", [line(1, "t", 0, events)])), tmp_path)
+
+    assert "memory of the CPU was not recorded, only that of unnamed allocator" in profile.notes

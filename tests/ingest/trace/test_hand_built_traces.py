@@ -7,7 +7,7 @@ import pytest
 from support.xspace_bytes import Unsigned, event, line, plane, space
 
 from nbprof import ingest
-from nbprof.capture.capture import Capture
+from nbprof.capture.capture import Capture, TraceWindow
 from nbprof.errors import NbprofError
 
 US = 1_000_000  # ps
@@ -40,7 +40,7 @@ def host_trace(*lines):
 
 def read(*lines, trace=None, has_memory=False):
     capture = Capture(
-        trace=trace or host_trace(*lines),
+        windows=(TraceWindow(trace=trace or host_trace(*lines)),),
         what="In [1]",
         how="by hand",
         start_ns=4_000,
@@ -268,7 +268,10 @@ def test_a_cell_without_function_calls_is_one_step():
     profile = read(("python", eager("MatMul", 0, 10)))
 
     assert profile.steps.to_dict("records") == [
-        {"step": 0, "start_micros": 0, "micros": 1000, "function": "In [1]", "traced": False}
+        {
+            **{"step": 0, "start_micros": 0, "micros": 1000},
+            **{"function": "In [1]", "traced": False, "in_detail": True},
+        }
     ]
 
 
@@ -411,7 +414,8 @@ def test_memory_is_charged_to_the_run_that_allocated_it():
     assert frame.loc["a", ["bytes", "peak_bytes", "residual_bytes"]].tolist() == [2200, 1500, 500]
     assert frame.loc["b", ["bytes", "peak_bytes", "residual_bytes"]].tolist() == [64, 64, 64]
     curve = profile.memory()
-    assert list(curve["live_bytes"]) == [1000, 1500, 500, 1200, 500, 564, 64]
+    assert list(curve["live_bytes"]) == [0, 1000, 1500, 500, 1200, 500, 564, 64]
+    assert curve["micros"][0] == 0
     assert curve.attrs["peak"] == {"cpu": {"micros": 15, "live_bytes": 1500}}
     alive = profile.live_at_peak()
     assert list(alive["op"]) == ["a", "a"]
@@ -438,14 +442,14 @@ def test_float_ops_follow_from_the_shapes_of_each_run():
     assert frame["mm"] == 2 * 5 * 7 * 3
     assert frame["fused"] == 2 * 5 * 7 * 3 + 5 * 3
     assert frame["add"] == 5 * 3  # written over its input: nothing was allocated
-    assert frame["relu"] == 0
+    assert frame["relu"] == 5 * 3
     assert np.isnan(frame["lost"])
 
 
 def test_a_release_without_an_allocation_in_the_trace_is_ignored():
     profile = read(("t", [free(5, 9), allocate(10, 9, 8), free(20, 9)]), has_memory=True)
 
-    assert list(profile.memory()["live_bytes"]) == [8, 0]
+    assert list(profile.memory()["live_bytes"]) == [0, 8, 0]
     assert list(profile.allocations["node"]) == [-1]
 
 
@@ -488,7 +492,6 @@ def test_no_moment_of_a_thread_is_counted_twice():
 
 def test_a_capture_without_a_trace_becomes_a_profile_without_rows():
     capture = Capture(
-        trace=None,
         what="In [1]",
         how="nothing recorded",
         start_ns=0,

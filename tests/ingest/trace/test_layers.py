@@ -3,7 +3,8 @@
 import pytest
 from support.by_hand import node, profile, variable
 
-from nbprof.ingest.trace.attribution.layers import forward_name, settle
+from nbprof.ingest.trace.attribution.layers import settle
+from nbprof.ingest.trace.program.gradients import forward_name
 
 TRAINED = profile(
     node("a/MatMul", "MatMul", micros=10, flops=100, layer="model/dense"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.xspace_bytes import Unsigned, event, line, plane, space
 
 from nbprof import ingest
-from nbprof.capture.capture import Capture
+from nbprof.capture.capture import Capture, TraceWindow
 
 US = 1_000_000  # ps
 KIB = 1024
@@ -49,7 +49,7 @@ def read(*events, only_large=False, has_memory=True, executor=True):
         plane("Task Environment", stats={"profile_start_time": Unsigned(5_000)}),
     )
     capture = Capture(
-        trace=trace,
+        windows=(TraceWindow(trace=trace),),
         what="In [1]",
         how="by hand",
         start_ns=5_000,

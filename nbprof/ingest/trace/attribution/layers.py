@@ -18,6 +18,7 @@ import numpy as np
 from nbprof.arrays import NONE, Mask, Rows
 from nbprof.capture.capture import BACKWARD, METRICS, OPTIMIZER
 from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE
+from nbprof.ingest.trace.program.gradients import Gradients, forward_name
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import Model
@@ -40,8 +41,6 @@ Chain = tuple[int, ...]
 Place = tuple[Chain, str]
 """The enclosing layers or, outside layers, the part of the work."""
 
-_GRADIENT = re.compile(r"(?:gradient_tape/|(?:^|.*/)gradients(?:_\d+)?/)(?P<forward>.+)")
-_GRADIENT_OP = re.compile(r"(?P<forward>.+?)_grad(?:_\d+)?(?:/.*)?")
 _INPUT_OP = re.compile(r".*Dataset(V\d+)?|.*Iterator.*|Optional.*")
 
 
@@ -103,7 +102,7 @@ class _PlaceFinder:
     def __init__(self, program: "Program") -> None:
         self._variables = program.variables
         self._stacks = program.graph_stacks
-        self._functions = program.functions
+        self._gradients = Gradients(program.functions)
         self._model = program.model
         self._weights_of: dict[int, frozenset[int]] = {}
         self._owners: dict[str, tuple[Mapping[str, Chain], Mapping[str, str]]] = {}
@@ -132,24 +131,14 @@ class _PlaceFinder:
     def _around(self, call: "Call") -> tuple[Chain, bool]:
         """Return the layers around the call of a function, and whether it computes a gradient."""
         if call not in self._calls:
-            node, is_gradient = self._forward_call(call)
-            name, backward = forward_name(node)
+            gradients = self._gradients
+            forward_call = gradients.forward_call(call.function, call.node)
+            name, backward = forward_name(forward_call or call.node)
+            backward = backward or bool(gradients.called(call.function, call.node))
             scopes, _ = self._owner(call.owner)
             chain = _longest(scopes, name.rpartition("/")[0])
-            self._calls[call] = chain, backward or is_gradient
+            self._calls[call] = chain, backward
         return self._calls[call]
-
-    def _forward_call(self, call: "Call") -> tuple[str, bool]:
-        """Return the node that calls the function whose gradient a call computes, and True.
-
-        For any other call, return its own node and False.
-        """
-        body = self._functions.body(call.function)
-        gradient = self._functions.body(body.callee(call.node)) if body else None
-        if body is None or gradient is None or not gradient.forward:
-            return call.node, False
-        callers = (node for node in body.nodes if body.callee(node) == gradient.forward)
-        return next(callers, call.node), True
 
     def _owner(self, owner: str) -> tuple[Mapping[str, Chain], Mapping[str, str]]:
         """Return the layers of a function's scopes, and the parts of its nodes outside layers."""
@@ -231,15 +220,6 @@ def settle(candidates: dict[str, list[int]]) -> dict[str, int]:
             if len(fitting) > 1 and chosen[text] in fitting:
                 fitting.remove(chosen[text])
     return chosen
-
-
-def forward_name(name: str) -> tuple[str, bool]:
-    """Return the name of the node whose gradient this one computes and True, or (name, False)."""
-    backward = False
-    while "gradient" in name and (found := _GRADIENT.fullmatch(name)):
-        backward, name = True, found["forward"]
-    op = _GRADIENT_OP.fullmatch(name) if backward else None
-    return op["forward"] if op else name, backward
 
 
 def _add_node(top: _Scope, name: str, variables: set[int], calls: int) -> None:

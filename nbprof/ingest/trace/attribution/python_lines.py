@@ -1,13 +1,12 @@
 """Map op runs to lines of Python.
 
-A graph node was made where its function was traced, and the function's debug information has that
-stack. An eager op ran inside a watched call, whose call site is known. JAX's profiler puts the
-stacks of HLO ops into the trace. The text of the lines is looked up right after the cell, before
-files change.
+An op ran inside or for a watched call, whose call site is known: that of the eager op itself, or of
+the function or session. A graph node was made where its function was traced, and the function's
+debug information has that stack. JAX's profiler puts the stacks of HLO ops into the trace. The text
+of the lines is looked up right after the cell, before files change.
 """
 
 import linecache
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,9 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from nbprof.arrays import NONE, Rows
+from nbprof.arrays import NONE, Rows, distinct_pairs
 from nbprof.capture.capture import Frame, Stack
-from nbprof.ingest.trace.program.python_stacks import below_runners, in_cells, is_framework
+from nbprof.ingest.trace.attribution.notebook_source import typed_line, typed_lines
+from nbprof.ingest.trace.attribution.traced_frames import TracedFrames
+from nbprof.ingest.trace.program.python_stacks import below_runners, in_cells
+from nbprof.user_files import is_users
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
@@ -31,9 +33,6 @@ FRAMES = {
 """Columns of the table of frames."""
 CELLS = {"file": object, "line": np.int64, "text": object}
 """Columns of the table of cells."""
-
-MAGIC_AS_COMMENT = re.compile(r"^# (?=%%(tfprof|memit|mprun|memobj)\b)")
-"""Matches the prefix that turns a magic's line into a comment for compilation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +50,12 @@ class Sources:
 def find_sources(
     runs: "Runs", program: "Program", calls: "WatchedCalls", cells: Mapping[str, str]
 ) -> Sources:
-    """Find the Python stack of each run; `cells` maps the files of cells to their names."""
-    numbers = _StackNumbers()
-    found = [program.graph_stacks.of(place.function, place.origin) for place in program.nodes]
-    number = {stack: numbers.of(in_cells(stack.of_user, cells)) for stack in dict.fromkeys(found)}
-    of_run = np.array([number[stack] for stack in found], dtype=np.intp)[runs.node]
-    sites = [numbers.of(in_cells(below_runners(site), cells)) for site in calls.log.sites]
-    eager = np.full(len(runs.node), NONE, dtype=np.intp)
-    eager[calls.run] = np.array([*sites, NONE], dtype=np.intp)[calls.log.site[calls.call]]
-    of_run = np.where(of_run != NONE, of_run, eager)
+    """Find the Python stack of each run; `cells` maps the files of cells to their names.
 
+    First come the lines that ran it, then those that made it, as far as both are known.
+    """
+    numbers = _StackNumbers()
+    of_run = _numbers_of_runs(runs, program, calls, numbers, cells)
     module_stacks = list(dict.fromkeys(filter(None, program.module_stacks)))
     if module_stacks:
         first = len(numbers.stacks)
@@ -72,6 +67,55 @@ def find_sources(
     return Sources(of_run, numbers.stacks, module_stacks)
 
 
+def _numbers_of_runs(
+    runs: "Runs",
+    program: "Program",
+    calls: "WatchedCalls",
+    numbers: "_StackNumbers",
+    cells: Mapping[str, str],
+) -> Rows:
+    """Number the stack of each run."""
+    running = _StackNumbers()
+    sites = [running.of(in_cells(below_runners(site), cells)) for site in calls.log.sites]
+    ran = np.array([*sites, NONE], dtype=np.intp)[calls.site_of_dispatch[calls.dispatch]]
+    ran = _gradients_where_forward_ran(runs, program, ran)
+    frames = TracedFrames(program)
+    kinds: dict[Stack, int] = {}
+    inside, whole = (
+        np.array([kinds.setdefault(of(place), len(kinds)) for place in program.nodes], np.intp)
+        for of in (frames.inside, frames.whole)
+    )
+    made = np.where(ran == NONE, whole[runs.node], inside[runs.node])
+    ran_kinds, made_kinds, pair = distinct_pairs(ran + 1, made, len(kinds) + 1)
+    stacks = [(), *running.stacks]
+    listed = [in_cells(stack, cells) for stack in kinds]
+    pairs = zip(ran_kinds.tolist(), made_kinds.tolist(), strict=True)
+    number = [numbers.of(_joined(stacks[ran], listed[made])) for ran, made in pairs]
+    return np.array(number, dtype=np.intp)[pair]
+
+
+def _joined(running: Stack, made: Stack) -> Stack:
+    """Append the frames that made a node to those that ran it, without those common to both."""
+    common = 0
+    while common < min(len(running), len(made)) and running[common] == made[common]:
+        common += 1
+    return running + made[common:]
+
+
+def _gradients_where_forward_ran(runs: "Runs", program: "Program", ran: Rows) -> Rows:
+    """Move the gradients of functions to where Python called those, if that is one place."""
+    functions: dict[str, int] = {}
+    of_node = [functions.setdefault(node.function, len(functions)) for node in runs.nodes]
+    function = np.array(of_node, dtype=np.intp)[runs.node]
+    for name, number in functions.items():
+        body = program.functions.body(name) if name else None
+        forward = functions.get(body.forward, NONE) if body and body.forward else NONE
+        places = np.unique(ran[function == forward]) if forward != NONE else np.zeros(0)
+        if len(places) == 1 and places[0] != NONE:
+            ran = np.where(function == number, places[0], ran)
+    return ran
+
+
 class _StackNumbers:
     """Numbers the distinct stacks; one without a frame of the user's counts as unknown."""
 
@@ -81,7 +125,7 @@ class _StackNumbers:
 
     def of(self, stack: Stack) -> int:
         """Return the number of a stack, or NONE."""
-        if all(is_framework(file) for file, _, _ in stack):
+        if not any(is_users(file) for file, _, _ in stack):
             return NONE
         place = self._place.setdefault(stack, len(self.stacks))
         if place == len(self.stacks):
@@ -90,12 +134,12 @@ class _StackNumbers:
 
 
 def line_texts(stacks: list[Stack], cells: Mapping[str, str]) -> dict[Frame, str]:
-    """Look up the lines of all frames outside frameworks; a missing line is an empty text."""
+    """Look up the lines of all frames of the user's; a missing line is an empty text."""
     files = {name: file for file, name in cells.items()}
     return {
-        (file, line, function): linecache.getline(files.get(file, file), line).strip()
+        (file, line, function): typed_line(linecache.getline(files.get(file, file), line).strip())
         for file, line, function in set[Frame]().union(*stacks)
-        if not is_framework(file)
+        if is_users(file)
     }
 
 
@@ -106,25 +150,33 @@ def cell_texts(stacks: Iterable[Stack], cells: Mapping[str, str]) -> dict[str, l
 
 
 def frame_table(
-    stacks: list[Stack], module_stacks: list[Stack], texts: Mapping[Frame, str]
+    stacks: list[Stack],
+    module_stacks: list[Stack],
+    texts: Mapping[Frame, str],
+    sampled: list[Stack],
 ) -> pd.DataFrame:
-    """List the frames of all stacks; only those of `stacks` have source lines."""
+    """List the frames of all stacks; those of `module_stacks` have no source lines."""
     rows = []
-    for number, stack in enumerate((*stacks, *module_stacks)):
-        known = texts if number < len(stacks) else {}
+    for number, stack in enumerate((*stacks, *module_stacks, *sampled)):
+        known = {} if 0 <= number - len(stacks) < len(module_stacks) else texts
         for file, line, function in stack:
             text = known.get((file, line, function), "")
-            rows.append((number, file, line, function, text, is_framework(file)))
+            rows.append((number, _readable(file), line, function, text, not is_users(file)))
     columns = zip(FRAMES.items(), zip(*rows, strict=True) if rows else ((),) * 6, strict=True)
     return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})
 
 
+def _readable(file: str) -> str:
+    """Replace what is not UTF-8 in the name of a file, which pandas would refuse."""
+    return file.encode("utf-8", "replace").decode()
+
+
 def cell_table(texts: Mapping[str, list[str]]) -> pd.DataFrame:
-    """List the lines of cells; the line of a magic is shown as it was typed."""
+    """List the lines of cells as they were typed."""
     rows = [
-        (name, number, (MAGIC_AS_COMMENT.sub("", text) if number == 1 else text).rstrip("\n"))
+        (name, number, text)
         for name, lines in texts.items()
-        for number, text in enumerate(lines, start=1)
+        for number, text in enumerate(typed_lines(lines), start=1)
     ]
     columns = zip(CELLS.items(), zip(*rows, strict=True) if rows else ((),) * 3, strict=True)
     return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})

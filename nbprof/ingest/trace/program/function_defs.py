@@ -51,6 +51,8 @@ class FunctionBody:
     nodes: Mapping[str, DefinedNode]
     forward: str = ""
     """The function whose gradient it computes, empty if none."""
+    returned: tuple[str, ...] = ()
+    """The nodes whose results it returns."""
 
     def defines(self, name: str) -> bool:
         """Return whether this is a node or an argument of the function."""
@@ -79,6 +81,22 @@ class FunctionBody:
         found = defaultdict(set)
         for tensor in self.users:
             found[_producer(tensor)].add(tensor)
+        return dict(found)
+
+    @cached_property
+    def by_scope(self) -> Mapping[str, Sequence[str]]:
+        """The nodes directly in each name scope, those without a scope under an empty text."""
+        found = defaultdict(list)
+        for name in self.nodes:
+            found[name.rpartition("/")[0]].append(name)
+        return dict(found)
+
+    @cached_property
+    def callers(self) -> Mapping[str, Sequence[str]]:
+        """The nodes that call each function."""
+        found = defaultdict(list)
+        for name in self.nodes:
+            found[self.callee(name)].append(name)
         return dict(found)
 
     def calling_node(self, executed: str) -> str | None:
@@ -131,7 +149,8 @@ def _read_function(message: Any) -> FunctionBody:
             nodes[name] = node._replace(attributes={**node.attributes, CONSTANT: constant})
     attributes = getattr(message, "attr", {})
     forward = attributes[FORWARD].s.decode() if FORWARD in attributes else ""
-    return FunctionBody(arguments, nodes, forward)
+    returned = tuple(map(_producer, getattr(message, "ret", {}).values()))
+    return FunctionBody(arguments, nodes, forward, returned)
 
 
 def _read_node(node: Any, arguments: Mapping[str, int]) -> DefinedNode:

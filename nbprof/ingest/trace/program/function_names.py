@@ -11,7 +11,7 @@ NOT_KNOWN = "unknown"
 a number: a function that its nodes may identify."""
 
 _TRACED = re.compile(r"__(?:inference|forward|backward)_(?P<name>.*)_\d+")
-_HLO_MODULE = re.compile(r"a(?P<function>_inference_.*_\d+)__.*")
+_HLO_MODULE = re.compile(r"a(?P<function>_(?:inference|forward|backward)_.*_\d+)__.*")
 
 
 def is_traced(function: str) -> bool:

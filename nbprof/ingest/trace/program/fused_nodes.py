@@ -40,6 +40,8 @@ def find_fusion(
     between = _downstream(body, main, region)
     after = [name for name in reversed(region) if name in between and name != main]
     before = _of_types(body, kernel.before, _upstream(body, main, kernel.before, ran))
+    made = (name for tensor in body.outputs.get(main, ()) for name, _ in body.users[tensor])
+    after += [name for name in _of_types(body, kernel.then, made) if name not in ran]
     users = (name for tensor in body.nodes[main].tensors for name, _ in body.users[tensor])
     beside = [name for name in _of_types(body, kernel.beside, users) if name not in ran]
     return main, tuple(dict.fromkeys((*before, *after, *beside)))

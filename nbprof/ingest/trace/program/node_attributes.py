@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from nbprof.float_op_table import COUNTED
+
 Attribute = Sequence[int] | bytes | bool
 Attributes = Mapping[str, Attribute]
 
@@ -13,6 +15,7 @@ NEEDED = frozenset(
     (
         *("strides", "ksize", "dilations", "explicit_paddings", "padding", "data_format"),
         *("transpose_a", "transpose_b", "adj_x", "adj_y", "keep_dims"),
+        *(name for row in COUNTED for name in row.attributes),
     )
 )
 """Names of the attributes to read."""
@@ -20,9 +23,21 @@ CONSTANT = "constant"
 """Name for the value of an input that decides the output's shape, if the input is a constant."""
 REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "ArgMax", "ArgMin")
 PADDINGS = ("Pad", "PadV2", "MirrorPad")
+GRADIENTS = {
+    "Conv2DBackpropInput": ("Conv2D", 0),
+    "Conv2DBackpropFilter": ("Conv2D", 1),
+    "Conv3DBackpropInputV2": ("Conv3D", 0),
+    "Conv3DBackpropFilterV2": ("Conv3D", 1),
+    "DepthwiseConv2dNativeBackpropInput": ("DepthwiseConv2dNative", 0),
+    "DepthwiseConv2dNativeBackpropFilter": ("DepthwiseConv2dNative", 1),
+}
+"""The convolution that an op is the gradient of, and to which of the convolution's inputs.
+
+The op returns the shape of that input. The same index among its own inputs holds it as a value.
+"""
 CONSTANT_INPUT = {
-    **dict.fromkeys((*REDUCTIONS, *PADDINGS, "Conv2DBackpropFilter"), 1),
-    "Conv2DBackpropInput": 0,
+    **dict.fromkeys((*REDUCTIONS, *PADDINGS), 1),
+    **{op_type: place for op_type, (_, place) in GRADIENTS.items()},
 }
 """Index of the input that decides the output's shape: axes, paddings, or the shape itself."""
 _INTEGERS = {3: ("int_val", np.int32), 9: ("int64_val", np.int64)}
@@ -42,7 +57,9 @@ def _value(message: Any) -> Attribute:
     kind = message.WhichOneof("value")
     if kind == "b":
         return bool(message.b)
-    return bytes(message.s) if kind == "s" else tuple(message.list.i)
+    if kind == "s":
+        return bytes(message.s)
+    return (int(message.i),) if kind == "i" else tuple(message.list.i)
 
 
 def read_constant(node: Any) -> tuple[int, ...] | None:

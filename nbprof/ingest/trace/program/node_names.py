@@ -8,6 +8,7 @@ parts of such a name are calls; following them leaves the node's own name (`dens
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbprof.arrays import NONE
@@ -20,7 +21,7 @@ from nbprof.ingest.trace.program.function_names import (
     trace_number,
 )
 from nbprof.ingest.trace.program.fused_nodes import find_fusion
-from nbprof.op_types import kernel_of
+from nbprof.op_types import CHAIN, kernel_of
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.program.function_defs import FunctionBody, Functions
@@ -203,6 +204,9 @@ def _with_type(
     functions: "Functions", place: Resolved, executed_type: str, ran: set[str]
 ) -> Resolved:
     kernel = kernel_of(executed_type)
+    if kernel.main == CHAIN:
+        last = functions.node(place.function, place.origin).op
+        kernel = replace(kernel, main=last or CHAIN)
     if kernel.is_fused:
         body = functions.body(place.function)
         fusion = body and find_fusion(body, place.origin, kernel, ran)

@@ -11,25 +11,18 @@ from typing import Any
 
 import nbprof
 from nbprof.capture.capture import LOSS, METRICS, OPTIMIZER, Frame, Stack
-from nbprof.capture.kerases import PACKAGES, ROOTS, is_layer_call, part_of
+from nbprof.capture.kerases import is_layer_call, part_of
 from nbprof.ingest.trace.program.content_cache import ContentCache
+from nbprof.user_files import is_users
 
 RUNNERS = (f"{Path(nbprof.__file__).parent}{sep}", f"{sep}IPython{sep}core{sep}")
 """Path fragments of the files that run the user's code; a stack begins below them."""
 
-_SLASH = r"[/\\]"
-FRAMEWORKS = re.compile(
-    rf"""/(?:site|dist)-packages/(?:tensorflow|numpy|{"|".join(PACKAGES)})/
-    | /(?:tensorflow/python|{"|".join(ROOTS)})/  # where they are built or edited
-    | /lib/python3\.\d+/(?!(?:site|dist)-packages/)  # Python's own library
-    | /__autograph_generated_file  # lines of the user's are shown where they were written
-    | ^<frozen\ """.replace("/", _SLASH),
-    re.VERBOSE,
-)
-"""Matches paths of files whose frames are not the user's."""
-
 CELL_BODY = re.compile(r"^<cell line: \d+>$")
 """Matches what IPython 7.34 calls the top level of a cell."""
+
+LAMBDA = "<lambda>"
+"""What Python calls a function without a name."""
 
 _PARTS = (METRICS, OPTIMIZER, LOSS)
 """Parts of training; the first that any frame of a stack belongs to is the part of the stack."""
@@ -47,6 +40,11 @@ class NodeStack:
     def of_user(self) -> Stack:
         """The frames below those that run cells."""
         return below_runners(self.frames)
+
+    @cached_property
+    def lines(self) -> Stack:
+        """The frames of the user's files below those that run cells."""
+        return tuple(frame for frame in self.of_user if is_users(frame[0]))
 
     @cached_property
     def layer_calls(self) -> int:
@@ -94,11 +92,11 @@ def _read_stacks(info: Any) -> dict[str, NodeStack]:
     files = list(info.files)
     frames: dict[int, Frame] = {
         # AutoGraph leaves lambdas nameless.
-        key: (_at(files, frame.file_index), frame.line, frame.func or "<lambda>")
+        key: (_at(files, frame.file_index), frame.line, frame.func or LAMBDA)
         for key, frame in info.frames_by_id.items()
     }
     stacks = {
-        key: NodeStack(tuple(frames[number] for number in trace.frame_id if number in frames))
+        key: NodeStack(_once([frames[number] for number in trace.frame_id if number in frames]))
         for key, trace in info.traces_by_id.items()
     }
     return {
@@ -106,6 +104,14 @@ def _read_stacks(info: Any) -> dict[str, NodeStack]:
         for name, trace in info.name_to_trace_id.items()
         if trace in stacks
     }
+
+
+def _once(frames: list[Frame]) -> Stack:
+    """Leave out the second of the two frames that AutoGraph makes of a lambda."""
+    pairs = pairwise((None, *frames))
+    return tuple(
+        frame for above, frame in pairs if frame and (frame != above or frame[2] != LAMBDA)
+    )
 
 
 def _at(files: list[str], number: int) -> str:
@@ -124,13 +130,17 @@ class GraphStacks:
 
     def of(self, function: str, node: str) -> NodeStack:
         """Return a node's stack; a node that TensorFlow adds around a loop gets the loop's."""
-        if function not in self._known:
-            info = self._function_stacks(function)
-            self._known[function] = {} if info is None else read_stacks(info)
-        known = self._known[function]
+        known = self.of_nodes(function)
         while known and node and node not in known:
             node = node.rpartition("/")[0]
         return known.get(node, NO_STACK)
+
+    def of_nodes(self, function: str) -> Mapping[str, NodeStack]:
+        """Return the stacks of a function's nodes by name; none if they are unknown."""
+        if function not in self._known:
+            info = self._function_stacks(function)
+            self._known[function] = {} if info is None else read_stacks(info)
+        return self._known[function]
 
 
 def below_runners(stack: Iterable[Frame]) -> Stack:
@@ -157,9 +167,3 @@ def in_cells(stack: Stack, cells: Mapping[str, str]) -> Stack:
 @cache
 def _is_runner(file: str) -> bool:
     return any(part in file for part in RUNNERS)
-
-
-@cache
-def is_framework(file: str) -> bool:
-    """Return whether a file belongs to a framework or to Python's own library."""
-    return FRAMEWORKS.search(file) is not None

@@ -55,15 +55,26 @@ class Allocations:
     """Whether small allocations were not recorded."""
 
 
-def find_allocations(host: "HostEvents", runs: "Runs", only_large: bool = False) -> Allocations:
-    """Pair allocations with their releases and with the runs that made them."""
+def find_allocations(
+    host: "HostEvents", runs: "Runs", window_ends: Ints, *, only_large: bool = False
+) -> Allocations:
+    """Pair allocations with their releases and with the runs that made them.
+
+    `window_ends` is when each window of the trace ended, in ps: an address that is handed out again
+    in a later window was released between the two.
+    """
     space = host.space
     row = memory_events(space)
     row = row[np.argsort(space.start_ps[row], kind="stable")]
     is_allocation = space.kind[row] == Kind.ALLOCATION
     stats = StatsOf(space, row)
     allocator = stats.text("allocator_name")
-    end = _ends(space.start_ps[row], stats.number("addr"), allocator)[is_allocation]
+    time, address = space.start_ps[row], stats.number("addr")
+    end = _ends(time, address, allocator)
+    if len(window_ends) > 1:
+        again = _ends(np.where(is_allocation, time, NEVER), address, allocator) == end
+        end = _until_window_ends(time, end, window_ends, again & (end != NEVER))
+    end = end[is_allocation]
     row = row[is_allocation]
     start = space.start_ps[row]
     stats = StatsOf(space, row)
@@ -91,6 +102,13 @@ def _ends(time: Ints, address: Ints, allocator: Rows) -> Ints:
     end = np.empty(len(time), dtype=np.int64)
     end[order] = following
     return end
+
+
+def _until_window_ends(time: Ints, end: Ints, window_ends: Ints, unseen: Mask) -> Ints:
+    """Where the release was not seen, end with the window unless it lasts that long."""
+    window = np.minimum(np.searchsorted(window_ends, time), len(window_ends) - 1)
+    last = window_ends[window]
+    return np.where(unseen & (end > last), last, end)
 
 
 def runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time: Ints) -> Rows:

@@ -30,6 +30,8 @@ CAPTURED = -4
 """The first function of an input pipeline, known only by its nodes; more count down by STRIDE."""
 DEEPEST = 4
 """How deep calls of functions are followed."""
+ASKED = (Kind.EAGER, Kind.SESSION_RUN)
+"""Events in which the runtime does what Python asked for."""
 CALLING = (b":PartitionedCall", b":StatefulPartitionedCall")
 """How the names of ops end that call a function."""
 LOST = -5
@@ -50,6 +52,9 @@ class Callers:
 
     group: Rows
     step: Rows
+    dispatch: Rows
+    """The host event of the eager op, function call or `Session.run` that Python asked for, NONE if
+    unknown."""
     path: Rows
     """Index into `paths`."""
     paths: list[bytes]
@@ -75,7 +80,7 @@ def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows
     run = _runs_of(host, ids, event, executor)
     # Work without such an id runs where it is requested: constants are folded when a function or
     # session is first prepared, and the op that starts a dataset runs the dataset's graph.
-    group = ids.group[run]
+    group, dispatch = ids.group[run], ids.dispatch[run]
     lost = np.flatnonzero(run == NONE)
     if len(lost):
         around = np.where(executor != NONE, executor, event)[lost]
@@ -85,11 +90,13 @@ def find_callers(host: "HostEvents", steps: "Steps", event: Rows, sessions: Rows
         cut &= inline == UNKNOWN
         run[lost] = np.where(cut, ids.last_before(host.start[event[lost]]), NONE)
         group[lost] = np.where(run[lost] != NONE, ids.group[run[lost]], inline)
+        asked = host.inside_of(*ASKED, event=around)
+        dispatch[lost] = np.where(run[lost] != NONE, ids.dispatch[run[lost]], asked)
     captured = np.flatnonzero((group == PIPELINE) & (run != NONE))
     names = host.space.name[host.row[event[captured]]].astype(np.int64)
     group[captured] = CAPTURED - STRIDE * _same_nodes(run[captured], names)
     step = np.where(run != NONE, ids.step[run], NONE)
-    return Callers(group, step, ids.path[run], ids.paths)
+    return Callers(group, step, dispatch, ids.path[run], ids.paths)
 
 
 def _runs_of(host: "HostEvents", ids: "_Ids", event: Rows, executor: Rows) -> Rows:
@@ -128,12 +135,16 @@ class _Ids:
         group = np.where(kind == Kind.SESSION_RUN, sessions[run], around)
         self.group = np.append(np.where(kind == Kind.CAPTURED, PIPELINE, group), UNKNOWN)
         self.step = np.append(steps.step_of_event[run], NONE)
+        asked = np.where(kind == Kind.SESSION_RUN, run, host.inside_of(*ASKED, event=run))
+        self.dispatch = np.append(asked, NONE)
         # A function called by an op belongs to the step of the op's executor.
         executor = host.inside_of(Kind.PROCESS, event=run)
         outer_id = np.where(executor != NONE, self.of_event[executor], NONE)
         outer = self.find(outer_id, host.start[run])
         for _ in range(DEEPEST):
             self.step = np.where(self.step != NONE, self.step, self.step[np.append(outer, NONE)])
+            of_outer = self.dispatch[np.append(outer, NONE)]
+            self.dispatch = np.where(self.dispatch != NONE, self.dispatch, of_outer)
         self.path = np.zeros(len(run) + 1, dtype=np.intp)
         self.paths = [b""]
         self._follow_calls(host, run, outer)

@@ -39,8 +39,7 @@ def _missing_calls(trace: "RecordedTrace") -> int:
     host, capture, log = trace.host, trace.capture, trace.capture.dispatches
     took = np.array([bool(shapes) for shapes in log.shapes], dtype=bool)
     returned = np.array([shapes[:1] not in ((), (None,)) for shapes in log.shapes], dtype=bool)
-    traced = log.end_ns <= capture.start_ns + capture.traced_ns
-    call = np.flatnonzero(traced)
+    call = np.flatnonzero(capture.traced(log.start_ns, log.end_ns))
     call = call[took[log.shape[call]] & returned[log.output_shape[call]]]
     event = np.flatnonzero(host.of(Kind.EAGER))
     start = np.sort(host.start[event] // 1000 + trace.began_ns)

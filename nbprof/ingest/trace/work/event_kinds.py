@@ -8,7 +8,7 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
-from nbprof.capture.capture import CALLING_THREAD
+from nbprof.capture.capture import CALLING_THREAD, OTHER_THREAD
 from nbprof.ingest.xspace.selection import NEVER, PERHAPS, Wanted
 
 
@@ -50,6 +50,8 @@ class Kind(IntEnum):
     """Python handing something other than an op to TensorFlow."""
     CELL = 19
     """The mark on the cell's thread."""
+    MARK = 23
+    """A mark on another thread, which began the trace."""
     DEVICE = 20
     """Anything on an accelerator's plane."""
     COMPILING = 21
@@ -78,6 +80,7 @@ NAMES = {
     b"CpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
     b"GpuExecutable::ExecuteAsyncOnStream": Kind.EXECUTABLE,
     CALLING_THREAD.encode(): Kind.CELL,
+    OTHER_THREAD.encode(): Kind.MARK,
 }
 
 KIND_BY_STAT = {b"tf_function_call": Kind.CALL, b"step_num": Kind.BLOCK, b"hlo_op": Kind.THUNK}
@@ -86,7 +89,7 @@ KIND_BY_STAT = {b"tf_function_call": Kind.CALL, b"step_num": Kind.BLOCK, b"hlo_o
 STATS = (
     *KIND_BY_STAT,
     *(b"id", b"step_id", b"eager_op", b"is_func", b"tracing_count", b"shape"),
-    *(b"hlo_module", b"tf_op", b"correlation_id", b"group_id"),
+    *(b"hlo_module", b"program_id", b"tf_op", b"correlation_id", b"group_id"),
     *(b"device_offset_ps", b"device_duration_ps"),
 )
 """Stats to read from all events except allocations and releases."""

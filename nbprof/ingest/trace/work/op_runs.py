@@ -15,6 +15,7 @@ from nbprof.arrays import NONE, Ints, Mask, Rows, distinct_pairs
 from nbprof.capture.capture import session_group
 from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
 from nbprof.ingest.trace.work import callers
+from nbprof.ingest.trace.work.covered_time import CoveredTime
 from nbprof.ingest.trace.work.event_kinds import Kind, split
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ class Runs:
     node: Rows
     """Index into `nodes`."""
     step: Rows
+    dispatch: Rows
+    """The host event of the eager op, function call or `Session.run` that Python asked for and
+    that it ran in or for; NONE if unknown."""
     line: npt.NDArray[np.int32]
     start: Ints
     duration: Ints
@@ -62,7 +66,9 @@ class Runs:
     def with_accelerator_work(self, nodes: list[Executed], **columns: Any) -> "Runs":
         """Return these runs followed by work on an accelerator, given as columns."""
         count = len(columns["node"])
-        columns |= {"event": np.full(count, NONE), "accelerator": np.ones(count, dtype=bool)}
+        nothing = np.full(count, NONE)
+        columns |= {"event": nothing, "dispatch": nothing}
+        columns["accelerator"] = np.ones(count, dtype=bool)
         joined: dict[str, Any] = {
             name: np.concatenate((getattr(self, name), column)) for name, column in columns.items()
         }
@@ -100,6 +106,8 @@ def find_runs(
     group, name = _identify(host, event, marks, found.group)
     path = np.where(group == found.group, found.path, 0)
     node, nodes = _distinct(host.space.strings, group, name, path, found.paths)
+    dispatch = found.dispatch
+    dispatch[np.searchsorted(event, marks.eager)] = marks.dispatch
     step = np.where(found.step != NONE, found.step, steps.step_of_event[event])
     outside = np.flatnonzero(step == NONE)
     step[outside] = steps.at(host.start[event[outside]])
@@ -108,6 +116,7 @@ def find_runs(
         event=event,
         node=node,
         step=step,
+        dispatch=dispatch,
         line=host.line[event],
         start=host.start[event],
         duration=host.duration[event],
@@ -163,31 +172,11 @@ def _own_time(host: "HostEvents", marks: _Marks, event: Rows) -> Ints:
     taken = np.zeros(len(host.row), dtype=np.int64)
     np.add.at(taken, above, covered)
     # A compiled function runs its ops on a pool of threads and waits for all of them.
-    pooled = _Union(host, host.of(Kind.THUNK))
-    rows = marks.executable
-    taken[rows] = pooled.until(host.end[rows]) - pooled.until(host.start[rows])
+    thunk, rows = host.of(Kind.THUNK), marks.executable
+    pooled = CoveredTime(host.start[thunk], host.end[thunk])
+    taken[rows] = pooled.within(host.start[rows], host.end[rows])
     own: Ints = np.maximum(host.duration[event] - taken[event], 0)
     return own
-
-
-class _Union:
-    """The time that the marked events cover together, across all threads."""
-
-    def __init__(self, host: "HostEvents", marked: Mask) -> None:
-        order = np.argsort(host.start[marked], kind="stable")
-        start, end = host.start[marked][order], np.maximum.accumulate(host.end[marked][order])
-        new = np.append(True, start[1:] > end[:-1])[: len(start)]
-        self._start = start[new]
-        self._end = end[np.append(new[1:], True)[: len(start)]]
-        self._before = np.append(0, np.cumsum(self._end - self._start))
-
-    def until(self, time: Ints) -> Ints:
-        """Return how much time is covered before each moment."""
-        place = np.searchsorted(self._start, time, side="right")
-        if not len(self._start):
-            return np.zeros(len(time), dtype=np.int64)
-        beyond = np.maximum(self._end[place - 1] - time, 0)
-        return np.where(place > 0, self._before[place] - beyond, 0)
 
 
 def _identify(

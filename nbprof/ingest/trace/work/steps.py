@@ -26,13 +26,17 @@ class Steps:
     """The steps of a trace, in order of their start; times in ps."""
 
     event: Rows
-    """The host event of each step, NONE for a step that only accelerators mark."""
+    """The host event of each step, NONE for one that ran outside the trace or that only
+    accelerators mark."""
     start: Ints
     end: Ints
     step_of_event: npt.NDArray[np.int32]
     """The step that each host event is nested in, or NONE."""
     names: tuple[str, ...] = ()
     """Names of the steps that only accelerators mark."""
+    clock: Rows | None = None
+    """The row of the StepLog of each step, NONE for one that is only in the trace; None without
+    such a log."""
 
     def at(self, time: Ints) -> Rows:
         """Return the step of each moment: the running one, else the next or the last."""
@@ -178,5 +182,7 @@ def _steps_of_host(host: "HostEvents", steps: Steps, marks: _Marks) -> Rows:
 
 def _steps_by(host: "HostEvents", steps: Steps, stat: str) -> dict[int, int]:
     """Return `{value of a numeric stat: step that has it}`."""
-    numbers = host.number(stat)[steps.event].tolist()
-    return {number: step for step, number in enumerate(numbers) if number != NONE}
+    step = np.flatnonzero(steps.event != NONE)
+    numbers = host.number(stat)[steps.event[step]]
+    known = numbers != NONE
+    return dict(zip(numbers[known].tolist(), step[known].tolist(), strict=True))

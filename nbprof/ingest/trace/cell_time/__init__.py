@@ -1,0 +1,1 @@
+"""Where the wall time of a cell went, on the thread that ran it."""

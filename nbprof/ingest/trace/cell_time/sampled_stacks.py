@@ -1,0 +1,152 @@
+"""What the cell's thread was doing when its Python stack was sampled.
+
+The innermost frame decides. C functions have no frame, so what they do is done by the line that
+calls them: `time.sleep(1)` in a cell is the cell's own time.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbprof.arrays import Ints, Rows
+from nbprof.user_files import is_users
+
+if TYPE_CHECKING:
+    from nbprof.capture.capture import Capture, Stack
+
+
+class Activity(IntEnum):
+    """What a stack shows."""
+
+    USER = 0
+    """The user's own lines, or a C function that they call."""
+    LIBRARY = 1
+    TENSORFLOW = 2
+    """Python of TensorFlow's that neither runs nor builds anything."""
+    EAGER_OP = 3
+    """Inside the call that runs an op."""
+    FUNCTION = 4
+    """Inside the call that runs a function or a session's graph."""
+    INPUT = 5
+    """Inside the call that asks for a batch."""
+    THREADS = 6
+    """Waiting for a lock, a queue, a future, or the end of a thread."""
+    BUILDING = 7
+    """Building a graph."""
+    TEARDOWN = 8
+    """Giving up what Keras' fit and the like have used, on their return."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Samples:
+    """Samples of the cell's thread in order; times in ns since the cell's start.
+
+    Each stands for the time since the one before, the last one for the rest of the cell, too.
+    """
+
+    time: Ints
+    start: Ints
+    """The time of the sample before, 0 for the first."""
+    end: Ints
+    stack: Ints
+    """Index into `stacks`."""
+    stacks: "tuple[Stack, ...]"
+    activity: Rows
+    """The Activity of each sample."""
+    python: Rows
+    """The Activity of each sample without TensorFlow's own frames."""
+
+
+def read_samples(capture: "Capture") -> Samples:
+    """Put the samples on the profile's clock and find out what they show."""
+    log = capture.samples
+    time = np.clip(log.time_ns - capture.start_ns, 0, capture.wall_ns)
+    start = np.append(0, time)[: len(time)]
+    end = time.copy()
+    end[-1:] = capture.wall_ns
+    lasts = np.flatnonzero(end > start)
+    activity = np.array([activity_of(stack) for stack in log.stacks], dtype=np.intp)
+    python = np.array([activity_of(without_tensorflow(stack)) for stack in log.stacks], np.intp)
+    stack = log.stack[lasts]
+    return Samples(
+        time=time[lasts],
+        start=start[lasts],
+        end=end[lasts],
+        stack=stack,
+        stacks=log.stacks,
+        activity=activity[stack],
+        python=python[stack],
+    )
+
+
+WAITS = ("wait", "wait_for", "join", "_wait_for_tstate_lock", "acquire", "__enter__")
+"""Functions of `threading.py` that wait for another thread."""
+_THREADING = re.compile(r"(^|/)threading\.py$")
+_ADAPTERS = re.compile(r"/data_adapters?/")
+_TENSORFLOW = re.compile(r"/tensorflow/(python|_api)/")
+_GENERATED = re.compile(r"/gen_\w+_ops\.py$")
+_GET_NEXT = re.compile(
+    r"(anonymous_|multi_device_)?iterator_get_next|dataset_to_single|reduce_data"
+)
+_EXECUTE = re.compile(r"/eager/(execute|context)\.py$")
+_FUNCTIONS = re.compile(r"/eager/(polymorphic_function/|function\.py$)")
+_SESSION = re.compile(r"/client/session\.py$")
+_CONSTANT = re.compile(r"/framework/(constant_op|tensor_util)\.py$")
+_BUILD = ("func_graph_from_py_func", "_create_op_internal")
+"""Functions of TensorFlow's that build graphs."""
+_KERAS_CALL = re.compile(r"/keras/.*/traceback_utils\.py$")
+"""The file of the function that Keras puts around fit, predict and evaluate."""
+
+
+def activity_of(stack: "Stack") -> Activity:
+    """Return what a stack shows; an empty one is that of a cell which has just ended."""
+    if not stack:
+        return Activity.USER
+    file, _, function = stack[-1]
+    if any(function in _BUILD and is_tensorflow(file) for file, _, function in stack):
+        return Activity.BUILDING
+    if is_users(file):
+        return Activity.USER
+    if _matches(_THREADING, file) and function in WAITS:
+        feeds = any(_matches(_ADAPTERS, file) for file, _, _ in stack)
+        return Activity.INPUT if feeds else Activity.THREADS
+    if _matches(_KERAS_CALL, file) and all(is_users(file) for file, _, _ in stack[-2:-1]):
+        return Activity.TEARDOWN  # it only calls, so what takes time here goes with the call
+    return _in_tensorflow(stack) if is_tensorflow(file) else Activity.LIBRARY
+
+
+def _in_tensorflow(stack: "Stack") -> Activity:
+    """Return what a stack shows whose innermost frame is TensorFlow's."""
+    own = list(takewhile(lambda frame: is_tensorflow(frame[0]), reversed(stack)))
+    file, _, function = own[0]
+    if _matches(_GENERATED, file):
+        asks = _GET_NEXT.match(function)
+        return Activity.INPUT if asks else Activity.EAGER_OP
+    if _matches(_SESSION, file) and "run" in function:
+        return Activity.FUNCTION
+    if _matches(_EXECUTE, file):
+        calls = any(_matches(_FUNCTIONS, file) for file, _, _ in own)
+        return Activity.FUNCTION if calls else Activity.EAGER_OP
+    return Activity.EAGER_OP if _matches(_CONSTANT, file) else Activity.TENSORFLOW
+
+
+def without_tensorflow(stack: "Stack") -> "Stack":
+    """Return a stack without TensorFlow's frames at its inner end."""
+    inner = sum(1 for _ in takewhile(lambda frame: is_tensorflow(frame[0]), reversed(stack)))
+    return stack[: len(stack) - inner]
+
+
+@cache
+def is_tensorflow(file: str) -> bool:
+    """Return whether a file belongs to TensorFlow."""
+    return _matches(_TENSORFLOW, file)
+
+
+@cache
+def _matches(pattern: re.Pattern[str], file: str) -> bool:
+    return pattern.search(file.replace("\\", "/")) is not None
