@@ -21,10 +21,13 @@ CALLS = {
     },
     "Profile": {
         "profile.view(name, **options)": "a View; also `profile.op(…)` and the like",
-        "profile.summary()": "where the wall time went",
+        "profile.summary()": "[where the wall time went](summary.md)",
         "profile.steps": "one row per step",
+        "profile.samples_of_python": "one row per [sample](summary.md) of the cell's Python stack",
         "profile.memory()": "live bytes over time",
         "profile.live_at_peak()": "the tensors alive at the peak",
+        "profile.out_of_memory()": "what a cell that [ran out of memory](memory.md) asked for, and "
+        "what was alive then; None for other cells",
         "profile.process_memory()": "resident memory over time, as `%memit` shows it",
         "profile.advise()": "suggestions, with the numbers behind them",
         "profile.plot_timeline()": "a [figure](plots.md) of what each thread did when",
