@@ -31,6 +31,15 @@ def test_the_page_of_columns_is_what_its_script_writes(request):
     assert page.read_text(encoding="utf-8") == written
 
 
+def test_the_page_of_float_ops_is_what_its_script_writes(request):
+    page = DOCS / "float-ops.md"
+    written = runpy.run_path(str(DOCS / "make_float_ops.py"))["float_ops_page"]()
+    if request.config.getoption("--update-golden"):
+        page.write_text(written, encoding="utf-8")
+
+    assert page.read_text(encoding="utf-8") == written
+
+
 @pytest.mark.parametrize(
     "page",
     [TOP / "README.md", TOP / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))],

@@ -9,7 +9,8 @@ from support.paths import PACKAGE
 
 SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
-    *("op_types", "view_kinds", "flags", "flag_values", "note", "lifetimes"),
+    *("op_types", "float_op_table", "view_kinds", "step_ranges", "flags", "flag_values", "note"),
+    *("lifetimes", "user_files", "categories", "recording"),
 }
 """Modules that every room may import; they import only each other."""
 
@@ -36,8 +37,9 @@ MAY_IMPORT = {
     "_profile": {"lazy_tables", "views", "views.view", "export", "memory.result"},
     "lazy_tables": set(),
     "run": {
-        "capture.recorder",
-        *("ingest", "_profile", "magics.host_shell", "memory.meter"),
+        *("capture.recorder", "capture.tracing", "capture.capture"),
+        *("ingest", "_profile", "magics.host_shell"),
+        *("memory.meter", "memory.malloc_stats", "memory.result", "memory.watermark"),
     },
     "files": {"files", "ingest", "views.collapse", "_profile"},
     "tfprof_inputs": {"ingest", "_profile"},

@@ -23,7 +23,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
-    *("explorer", "loading", "memory", "memory_lines", "profiling", "reading_traces"),
+    *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling", "reading_traces"),
     *("saved_profiles", "tfprof_inputs"),
 )
 PACKAGES = (

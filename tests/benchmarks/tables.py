@@ -35,6 +35,12 @@ COLUMNS = {
     "figure": Column("until"),
     "milliseconds": Column("ms", "{:,.0f}"),
     "ours": Column("nbprof is", "{:.3f} ×"),
+    "with_pauses": Column("with pauses", "{:.3g} ×"),
+    "seconds_to_report": Column("end to report, s", "{:,.2f}"),
+    "peak_megabytes": Column("peak above bare, MB", "{:,.0f}"),
+    "kept_megabytes": Column("kept, MB", "{:,.0f}"),
+    "steps": Column("steps", "{:,.0f}"),
+    "in_detail": Column("in detail", "{:,.0f}"),
     "exponent": Column("exponent", "{:.2f}"),
 }
 TEXTS = {"cell", "figure", "spike", "trace", "view", "way"}

@@ -66,6 +66,63 @@ def session_loop(full_trace=False):
     return body
 
 
+def long_fit(steps=2000):
+    """Return a warm Keras fit of many short steps."""
+    import numpy as np
+    import tensorflow as tf
+
+    layers = tf.keras.layers
+    model = tf.keras.Sequential(
+        [
+            tf.keras.Input((64,)),
+            *(layers.Dense(256, activation="relu") for _ in range(2)),
+            layers.Dense(10),
+        ]
+    )
+    model.compile("adam", "mse")
+    random = np.random.default_rng(0)
+    x, y = (random.random((32 * steps, size), dtype="f4") for size in (64, 10))
+
+    def body():
+        model.fit(x, y, batch_size=32, verbose=0)
+
+    body()
+    return body
+
+
+def lstm_fit():
+    """Return a fit whose steps run long loops, of a model that is new each time."""
+    import numpy as np
+    import tensorflow as tf
+
+    layers = tf.keras.layers
+    random = np.random.default_rng(0)
+    texts, labels = random.integers(1, 2000, (1024, 50)), random.random((1024, 1)).round()
+
+    def clean(text, label):
+        read = tf.py_function(lambda tensor: tensor.numpy(), [text], tf.int64)
+        read.set_shape([50])
+        return read, label
+
+    data = tf.data.Dataset.from_tensor_slices((texts, labels)).map(clean).batch(64)
+
+    def body():
+        model = tf.keras.Sequential(
+            [
+                tf.keras.Input((50,)),
+                layers.Embedding(2000, 32),
+                layers.Bidirectional(layers.LSTM(32, return_sequences=True)),
+                layers.GRU(32),
+                layers.Dense(1, activation="sigmoid"),
+            ]
+        )
+        model.compile("adam", "binary_crossentropy")
+        model.fit(data, epochs=2, verbose=0)
+
+    body()
+    return body
+
+
 def tensorflow_trace(body, folder, allocations=True, every_run=True):
     """Record `body` with TensorFlow's own profiler, optionally with nbprof's switches on."""
     from nbprof.capture.compat import profiler_session, switches

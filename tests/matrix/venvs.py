@@ -49,7 +49,10 @@ class Venv:
             check=True,
             text=True,
         )
-        return {entry["name"].lower(): entry["version"] for entry in json.loads(listed.stdout)}
+        return {
+            entry["name"].lower().replace("_", "-"): entry["version"]
+            for entry in json.loads(listed.stdout)
+        }
 
 
 class InstallError(Exception):

@@ -1,6 +1,7 @@
 """The report in JupyterLab and Notebook 7, in reopened notebooks, and in a saved page."""
 
 import re
+import shutil
 
 import nbformat
 import pytest
@@ -211,16 +212,16 @@ def test_clicking_a_block_of_the_flame_zooms_to_it(app, keep):
 
 def test_a_stretch_of_time_restricts_the_table(app, keep):
     report = app.explorer(REPORT)
-    heaviest = report.row("Conv2DBackpropFilter").inner_text()
+    whole = report.status
 
     report.button("Timeline").click()
     report.choose_time(0.4, 0.7)
     assert "the table shows what began from" in report.root.inner_text()
-    assert report.row("Conv2DBackpropFilter").inner_text() != heaviest
+    assert re.fullmatch(f"[1-9][0-9]* of {whole}", report.status)
     keep("explorer-timeline.png", REPORT)
     report.button("Whole time").click()
     report.button("Timeline").click()
-    assert report.row("Conv2DBackpropFilter").inner_text() == heaviest
+    assert report.status == whole
 
 
 def test_the_widget_reports_the_selection_to_python(app, keep):
@@ -230,7 +231,7 @@ def test_the_widget_reports_the_selection_to_python(app, keep):
     live.choose_time(0.1, 0.9)
 
     app.run_until(ASKED, re.compile(r"%tfprof op .*\(\d"))
-    app.run_until(ASKED, re.compile(r"0\s+MatMul\s+7"))
+    app.run_until(ASKED, re.compile(r"\bMatMul\s+7\b"))
     keep("explorer-python.png", WIDGET, ASKED)
     live.button("Whole time").click()
     live.row("MatMul").locator(".nbx-name").click()
@@ -362,18 +363,22 @@ def test_an_untrusted_notebook_shows_a_table_and_a_tree(app, saved):
     notebook.metadata["title"] = "from someone else"  # changes the signature
     nbformat.write(notebook, other)
 
-    app.reopen_without_kernel(other.name)
-    app.page.locator(".nbprof").nth(1).wait_for()
-    _table_and_tree(app.page)
+    with app.opened_without_kernel(other.name) as opened:
+        opened.page.locator(".nbprof").nth(1).wait_for()
+        _table_and_tree(opened.page)
 
 
 def test_a_reopened_notebook_shows_the_explorer_without_a_kernel(app, saved):
-    app.reopen_without_kernel(saved.name)
-    report = app.explorer(REPORT)
-    report.root.wait_for()
+    # A copy, because the notebook itself would find its kernel, which later tests may need.
+    copy = shutil.copy(saved, saved.with_name(f"copy-{saved.name}"))
+    kernels = app.kernels()
 
-    assert app.connected_kernels() == []
-    report.heading("node name").click()
-    assert report.names == sorted(report.names, key=str.lower)
-    report.button("scope").click()
-    assert report.names[0] == "_TFProfRoot"
+    with app.opened_without_kernel(copy.name) as opened:
+        report = opened.explorer(REPORT)
+        report.root.wait_for()
+
+        assert app.kernels() == kernels
+        report.heading("node name").click()
+        assert report.names == sorted(report.names, key=str.lower)
+        report.button("scope").click()
+        assert report.names[0] == "_TFProfRoot"

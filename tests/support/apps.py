@@ -4,6 +4,7 @@ import json
 import re
 import time
 import urllib.request
+from contextlib import contextmanager
 
 from support.lab import PATIENCE
 
@@ -118,12 +119,16 @@ class App:
     def explorer(self, cell):
         return Explorer(self.cell(cell).locator(".nbx"))
 
-    def reopen_without_kernel(self, notebook):
-        """Open a notebook in a new page that cannot start kernels."""
-        self.close()
-        self.page = self.browser.new_page(viewport=SIZE)
-        self.page.route("**/api/sessions*", _start_nothing)
-        self.open(notebook)
+    @contextmanager
+    def opened_without_kernel(self, notebook):
+        """Open another notebook in a page of its own that cannot start kernels."""
+        other = type(self)(self.browser, self.address)
+        other.page.route("**/api/sessions*", _start_nothing)
+        try:
+            other.open(notebook)
+            yield other
+        finally:
+            other.page.close()
 
     def close(self):
         """Close the notebook and end its kernel."""
@@ -131,9 +136,9 @@ class App:
         for session in self._ask("sessions"):
             self._ask(f"sessions/{session['id']}", "DELETE")
 
-    def connected_kernels(self):
-        """List the kernels that a page is connected to; a closed page may have requested more."""
-        return [kernel for kernel in self._ask("kernels") if kernel["connections"]]
+    def kernels(self):
+        """Return the ids of the kernels that run."""
+        return {kernel["id"] for kernel in self._ask("kernels")}
 
     def _ask(self, what, method="GET"):
         request = urllib.request.Request(f"{self.address}/api/{what}", method=method)

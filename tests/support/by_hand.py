@@ -4,7 +4,8 @@ import math
 
 import pandas as pd
 
-from nbprof._profile import Profile, Recording
+from nbprof._profile import Profile
+from nbprof.recording import Recording
 
 EVENT = {
     **{"step": 0, "thread": 0, "start_ns": 0, "duration_ns": 0, "self_ns": 0, "is_run": True},

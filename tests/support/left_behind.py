@@ -5,7 +5,7 @@ import tempfile
 from contextlib import contextmanager
 
 LEFT_BEHIND = """
-import glob, os, tempfile
+import glob, os, sys as _sys, tempfile
 from nbprof.capture.compat import switches as _switches
 from tensorflow.python.client import session as _session
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic
@@ -23,12 +23,13 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
     _pywrap_tfe.TFE_Py_FastPathExecute.__name__,
     _constant_op.convert_to_eager_tensor.__name__,
     get_ipython().custom_exceptions,
+    round(_sys.getswitchinterval(), 4),
 ]
 """
 NOTHING = str(
     [
         *(False, [], False, "ProfilerSession", "TF_NewBufferFromString", "__init__"),
-        *("TFE_Py_FastPathExecute", "convert_to_eager_tensor", ()),
+        *("TFE_Py_FastPathExecute", "convert_to_eager_tensor", (), 0.005),
     ]
 )
 
