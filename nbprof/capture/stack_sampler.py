@@ -10,6 +10,7 @@ The thread measures its own CPU time and waits as long as it takes to stay withi
 
 import _thread
 import ctypes
+import gc
 import sys
 import threading
 import time
@@ -56,6 +57,9 @@ _state_of_this_thread.restype = ctypes.c_void_p
 _innermost_frame = ctypes.pythonapi.PyThreadState_GetFrame
 _innermost_frame.argtypes = (ctypes.c_void_p,)
 _innermost_frame.restype = ctypes.py_object
+
+COLLECTS_WHILE_ALLOCATING = sys.version_info < (3, 12)
+"""Whether making a frame object may collect garbage; newer Pythons wait for an instruction."""
 
 
 class StackSampler:
@@ -128,8 +132,23 @@ class StackSampler:
             wait = next_wait(time.perf_counter() - began, time.thread_time() - began_cpu)
 
     def _sample(self) -> None:
+        """Take a sample, with the collector held back where it would pull the frames away.
+
+        A destructor it runs may let the thread go on and leave the frame that is being looked at;
+        the interpreter would then read whatever has taken its place.
+        """
+        hold_back = COLLECTS_WHILE_ALLOCATING and gc.isenabled()
+        if hold_back:
+            gc.disable()
+        try:
+            self._walk()
+        finally:
+            if hold_back:
+                gc.enable()
+
+    def _walk(self) -> None:
+        now = time.time_ns()
         frame = self._frame()
-        self._times.append(time.time_ns())
         stack = array("q")
         codes = self._codes
         while frame is not None and len(stack) < 2 * DEEPEST:
@@ -142,6 +161,7 @@ class StackSampler:
             elif kind == RUNNER:
                 break
             frame = frame.f_back
+        self._times.append(now)
         self._stacks.append(self._number.setdefault(stack.tobytes(), len(self._number)))
 
     def _frame(self) -> FrameType | None:

@@ -1,6 +1,7 @@
 """The sampler of Python stacks: what it sees, what it costs, and that it leaves nothing behind."""
 
 import _thread
+import gc
 import random
 import subprocess
 import sys
@@ -312,3 +313,65 @@ def test_a_destructor_that_needs_the_interpreters_lock_meets_no_sampler_that_hol
     )
 
     assert done.stdout == "whole\n", done.stderr
+
+
+FRAMES_THAT_GO = """
+import gc, sys, time
+sys.path[:] = {path!r}
+from nbprof.capture import stack_sampler
+
+class LetsOthersRun:
+    def __del__(self):
+        time.sleep(0.002)
+
+# Functions of many sizes, so that what follows a frame in its place is no frame.
+for size in range(13):
+    exec(f"def f{{size}}(n):\\n    " + " = ".join(f"v{{i}}" for i in range(size + 1)) + " = n\\n"
+         f"    return f{{(size * 7 + 3) % 13}}(n - 1) if n else n")
+
+def spin():
+    end = time.perf_counter() + 0.03
+    while time.perf_counter() < end:
+        for size in range(13):
+            globals()[f"f{{size}}"](20)
+
+stack_sampler.FREE_CPU = 100  # a sample a millisecond
+sampler = stack_sampler.StackSampler()
+sampler.start()
+spin()
+for headroom in range(60):
+    gc.disable()
+    gc.collect()
+    for _ in range(9):
+        garbage = LetsOthersRun()
+        garbage.itself = garbage
+    del garbage
+    gc.set_threshold(gc.get_count()[0] + 1 + headroom % 20)
+    gc.enable()
+    spin()
+sampler.stop()
+names = {{frame[2] for stack in sampler.log().stacks for frame in stack}}
+known = {{"<module>", "spin", "__del__"}} | {{f"f{{size}}" for size in range(13)}}
+print("whole" if names <= known else names, gc.isenabled())
+"""
+
+
+def test_frames_that_go_while_garbage_is_collected_are_never_read():
+    done = subprocess.run(
+        [sys.executable, "-c", FRAMES_THAT_GO.format(path=sys.path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+    assert (done.stdout, done.stderr) == ("whole True\n", "")
+
+
+def test_a_cell_that_turned_the_collector_off_keeps_it_off():
+    gc.disable()
+    try:
+        sampled(asleep)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
