@@ -14,7 +14,7 @@ OTHER_THREAD = "nbprof: a window begins"
 """Name of the marks in a trace that another thread began."""
 
 HELD_PER_BYTE = 8
-"""Roughly how many bytes TensorFlow holds for each byte of a trace before it writes them."""
+"""Roughly how many bytes TensorFlow holds for each byte of events before it writes them."""
 
 Frame = tuple[str, int, str]
 """File, line number, function name."""
@@ -107,6 +107,8 @@ class TraceWindow:
 
     trace: bytes
     """The XSpace as TensorFlow wrote it."""
+    event_bytes: int = 0
+    """The size of its events: `trace` also has the programs that XLA compiled."""
     began_ns: int = 0
     """When it began, on the clock of the Capture; `ended_ns` likewise."""
     ended_ns: int = 0
@@ -306,7 +308,8 @@ class Capture:
         """
         held = np.zeros(len(time_ns))
         for window in self.windows:
-            size, length = len(window.trace), max(window.ended_ns - window.began_ns, 1)
+            length = max(window.ended_ns - window.began_ns, 1)
             share = np.clip((time_ns - window.began_ns) / length, 0, 1)
-            held += size * np.where(time_ns > window.ended_ns, 1, HELD_PER_BYTE * share)
+            growing = HELD_PER_BYTE * window.event_bytes * share
+            held += np.where(time_ns > window.ended_ns, len(window.trace), growing)
         return held

@@ -66,7 +66,7 @@ class Tracer:
             self._opened_ns = time.time_ns()
 
     def close(self) -> int:
-        """Write the open window and return its size in bytes; -1 if that failed."""
+        """Write the open window and return the size of its events in bytes; -1 if that failed."""
         with self.lock, self._left_out():
             ended_ns = time.time_ns()
             session, self._session, self.window = self._session, None, None
@@ -78,9 +78,11 @@ class Tracer:
                 return -1
             finally:
                 self._switches.close()
+            size = profiler_session.event_bytes(trace)
             self.windows.append(
                 TraceWindow(
                     trace=trace,
+                    event_bytes=size,
                     began_ns=self._opened_ns - self._paused_ns,
                     ended_ns=ended_ns - self._paused_ns,
                     paused_ns=self._paused_ns,
@@ -88,7 +90,7 @@ class Tracer:
                 )
             )
             self._release()
-            return len(trace)
+            return size
 
     def pause(self, start_ns: int) -> None:
         """Note that the cell has waited from that moment until now."""

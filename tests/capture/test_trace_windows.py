@@ -5,9 +5,12 @@ import time
 import numpy as np
 import pytest
 from support.captured import batches, mlp, model_runs, profiled, runs
+from support.xspace_bytes import line, plane, space
 
 import nbprof
 from nbprof.capture import budget
+from nbprof.capture.compat.profiler_session import event_bytes
+from nbprof.capture.recorder import Recorder
 from nbprof.errors import NbprofError
 
 pytestmark = pytest.mark.tensorflow
@@ -204,3 +207,32 @@ def test_pauses_are_not_the_cell_s_time(small_budget, monkeypatch):
 def profile_ends(profile):
     """Return when the last step ended, in µs."""
     return (profile.steps["start_micros"] + profile.steps["micros"]).max()
+
+
+def test_programs_compiled_before_the_cell_are_no_part_of_its_events():
+    @tf.function(jit_compile=True)
+    def compiled(x):
+        for _ in range(200):
+            x = tf.sin(x) @ x
+        return x
+
+    compiled(tf.ones([8, 8]))
+    profiled(lambda: compiled(tf.ones([8, 8])))  # only now do all traces have the program
+    recorder = Recorder("a block")
+    recorder.start()
+    tf.ones([2])
+    (window,) = recorder.stop().windows
+
+    assert len(window.trace) > 100_000
+    assert window.event_bytes < 20_000
+    assert profiled(lambda: tf.ones([2])).recording.left_out_bytes < 1_000_000
+
+
+def test_the_events_of_a_trace_are_all_of_it_but_the_compiled_programs():
+    events = plane("/host:CPU", lines=[line(1, "thread", 0, [])])
+    programs = plane("/host:metadata", lines=[line(1, "x" * 300, 0, [])])
+
+    assert event_bytes(space(events)) == len(space(events))
+    assert event_bytes(space(programs, events)) == len(space(events))
+    assert event_bytes(space(events, programs)) == len(space(events))
+    assert event_bytes(b"") == 0

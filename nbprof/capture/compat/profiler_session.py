@@ -16,6 +16,8 @@ trace once it has proved cheap: about nine of ten runs in a warm Keras fit."""
 
 EXECUTOR = b"ExecutorState::Process"
 """Name of an event that every graph leaves in a trace."""
+COMPILED_PROGRAMS = b"/host:metadata"
+"""Name of the plane of a trace that holds the programs of XLA."""
 EVERY_RUN_EVENTS = (b"ExecutorPropagateOutputs", b"ExecutorState::ScheduleReady")
 """Names of events that every graph leaves in a trace of level EVERY_RUN, and only there."""
 
@@ -97,6 +99,31 @@ def _started(new_session: Any, folder: str, options: dict[str, Any]) -> Any:
 def records_every_run(trace: bytes) -> bool:
     """Return whether no op run is missing from a trace."""
     return EXECUTOR not in trace or any(name in trace for name in EVERY_RUN_EVENTS)
+
+
+def event_bytes(trace: bytes) -> int:
+    """Return the size of a trace without the programs that XLA has ever compiled in this process.
+
+    They are added when the trace is written, so nothing holds them before, and they are no work of
+    the cell's.
+    """
+    size, position = len(trace), 0
+    while position < len(trace):
+        begin = position
+        length, position = _read_varint(trace, position + 1)  # all fields of an XSpace have one
+        if COMPILED_PROGRAMS in trace[position : position + 2 * len(COMPILED_PROGRAMS)]:
+            size -= position + length - begin
+        position += length
+    return size
+
+
+def _read_varint(data: bytes, position: int) -> tuple[int, int]:
+    """Return a number and the position after it."""
+    number = shift = 0
+    while data[position] & 0x80:
+        number |= (data[position] & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+    return number | data[position] << shift, position + 1
 
 
 def drop_session(session: Any) -> None:

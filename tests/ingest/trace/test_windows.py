@@ -124,14 +124,14 @@ def test_moments_of_a_pause_become_its_start():
 
 
 def test_what_the_trace_takes_grows_while_a_window_is_open_and_shrinks_to_its_bytes():
-    opened = TraceWindow(trace=b"x" * 1000, began_ns=100, ended_ns=300)
+    opened = TraceWindow(trace=b"x" * 1500, event_bytes=1000, began_ns=100, ended_ns=300)
     capture = Capture(
         windows=(opened,), what="a cell", how="a trace", start_ns=0, wall_ns=1000, cost_ns=0
     )
 
     held = capture.held_by_tracing(np.array([0, 100, 200, 300, 301, 900]))
 
-    assert held.tolist() == [0, 0, 4000, 8000, 1000, 1000]
+    assert held.tolist() == [0, 0, 4000, 8000, 1500, 1500]
 
 
 def allocation(start, address, size=100):
