@@ -154,8 +154,9 @@ class Timeline:
 
 def _steps(profile: "Profile", store: "BufferStore") -> dict[str, Any]:
     last = profile.detailed_steps["step"].max()  # what follows ran bare
-    steps = profile.steps[profile.steps["step"] <= last].head(MOST_STEPS).fillna({"micros": 0.0})
+    steps = profile.steps[profile.steps["step"] <= last].tail(MOST_STEPS).fillna({"micros": 0.0})
     return {
+        "first": int(steps["step"].iloc[0]) if len(steps) else 0,
         "start": store.numbers(steps["start_micros"].round(1)),
         "micros": store.numbers(steps["micros"].round(1)),
         "names": store.texts(map(str, steps["function"])),

@@ -15,6 +15,7 @@ import nbprof.display
 from nbprof.display.explorer import page, payload
 from nbprof.display.explorer.buffer_store import BufferStore
 from nbprof.display.explorer.fit_output import payload_within
+from nbprof.display.explorer.packed_timeline import MOST_STEPS
 from nbprof.display.explorer.script import script
 from nbprof.views import VIEWS, report
 from nbprof.views.report import Report, report_of
@@ -343,3 +344,16 @@ def test_a_lone_surrogate_in_a_name_breaks_neither_output_nor_page(tmp_path):
 
     assert "MatMul" in (tmp_path / "half.html").read_text(encoding="utf-8")
     assert "MatMul" in output_of(view)
+
+
+TWO_RUNS = [node("a/b", "A", micros=4, step=4000), node("c", "B", micros=2, step=4000)]
+
+
+def test_the_timeline_marks_late_steps_in_detail_by_their_numbers():
+    many = every_micro(profile(*TWO_RUNS, steps=4005))
+    steps = many.steps.assign(in_detail=many.steps["step"] == 4000)
+    late = many.with_values(steps=steps)
+
+    timeline = payload.whole_payload(report.report_of(late.op())).described["timeline"]
+
+    assert timeline["steps"]["first"] == 4001 - MOST_STEPS

@@ -15,7 +15,7 @@ import { numbers } from "./packed_columns.js";
  * @typedef {{of: number, events: number, lanes: string[], start: Packed, micros: Packed,
  *   lane: Packed, kind: Packed, own_ns: Packed | null, own_shares: Packed | null,
  *   bins: PackedBins | null, stretches: PackedStretches | null,
- *   steps: {start: Packed, micros: Packed, names: Packed},
+ *   steps: {first: number, start: Packed, micros: Packed, names: Packed},
  *   memory: PackedMemory | null}} PackedTimeline
  */
 
@@ -136,9 +136,10 @@ export class Events {
     const [starts, lengths, names] = ["start", "micros", "names"].map((name) =>
       numbers(packed.steps[/** @type {"start" | "micros" | "names"} */ (name)], buffers),
     );
-    /** @type {{start: number, micros: number, name: string}[]} */
+    /** @type {{number: number, start: number, micros: number, name: string}[]} */
     this.steps = Array.from(starts, (start, at) => {
-      return { start, micros: lengths[at], name: strings[names[at]] };
+      const number = packed.steps.first + at;
+      return { number, start, micros: lengths[at], name: strings[names[at]] };
     });
     this.memory = packed.memory && {
       device: packed.memory.device,

@@ -71,7 +71,7 @@ function xOf({ from, to, canvas }, micros) {
 function drawSteps(scene, pen, ink) {
   pen.strokeStyle = ink;
   let free = 0;
-  for (const [number, { start, micros, name }] of scene.events.steps.entries()) {
+  for (const { number, start, micros, name } of scene.events.steps) {
     const x = xOf(scene, start);
     const wide = xOf(scene, start + micros) - x;
     if (x > scene.canvas.width || x + wide < 0) continue;
