@@ -4,6 +4,7 @@ The same program runs in two processes, once with oneDNN and once without.
 """
 
 import os
+import re
 
 import pytest
 from support.captured import printed_by
@@ -148,9 +149,16 @@ def seen():
     return [one["cells"] for one in found]
 
 
+PIPELINE = re.compile(
+    r"Iterator|tf\.data|input pipeline|Dataset|_TFProfRoot"
+    r"|GatherV2|_Arg$|_Retval$|args_\d|.*_RetVal$"
+)
+"""Matches the rows of input pipelines, among them what Keras makes of arrays."""
+
+
 def is_own(name):
     """Return whether a row belongs to the model: input pipelines run ahead by chance."""
-    return not name.startswith(("Iterator", "tf.data", "input pipeline", "Dataset", "_TFProfRoot"))
+    return not PIPELINE.match(name)
 
 
 def numbers(cell, view, *columns):

@@ -12,6 +12,8 @@ from support.captured import (
     shapes_of,
 )
 
+from nbprof.capture import budget
+
 pytestmark = pytest.mark.tensorflow
 
 tf = pytest.importorskip("tensorflow")
@@ -60,16 +62,27 @@ def test_pipeline_and_model_nodes_with_equal_names_are_kept_apart():
     assert counted["Dataset_map_lambda/same"] == counted["step/same"] == 6
 
 
-def test_the_pipeline_of_a_keras_fit_is_not_in_the_models_scopes():
+def test_the_pipeline_of_a_keras_fit_is_not_in_the_models_scopes(monkeypatch):
     model = mlp()
     x, y = batches(5)
     data = tf.data.Dataset.from_tensor_slices((x, y)).map(lambda x, y: (tf.math.erf(x), y))
 
+    monkeypatch.setattr(budget, "FIRST_LOOK", 3600)  # so that no part of the trace is written early
     profile = profiled(lambda: model.fit(data.batch(32).prefetch(2), shuffle=False, verbose=0))
 
     assert runs(profile)["Erf"] == len(x)
+    assert not any("input pipeline goes on" in note for note in profile.notes)
     assert not any("Erf" in name for name in model_runs(profile))
     assert set(model_runs(profile).values()) == {5}
+
+
+def test_a_note_says_that_a_pipeline_goes_on_while_the_trace_is_written(monkeypatch):
+    monkeypatch.setattr(budget, "FIRST_LOOK", 0)
+    model, (x, y) = mlp(), batches(5)
+
+    profile = profiled(lambda: model.fit(x, y, batch_size=32, verbose=0))
+
+    assert any("an input pipeline goes on" in note for note in profile.notes)
 
 
 def test_a_model_in_a_dataset_loop_inside_a_function_is_not_in_the_pipeline():

@@ -7,12 +7,14 @@ import pandas as pd
 
 from nbprof.arrays import NONE, Floats, Mask, Rows
 from nbprof.capture.capture import NO_END
+from nbprof.ingest.trace.attribution.layers import PIPELINE
 from nbprof.ingest.trace.program.function_names import short_name
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.units import format_seconds
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import Capture
+    from nbprof.ingest.trace.attribution.layers import Placed
     from nbprof.ingest.trace.stages import RecordedTrace
     from nbprof.ingest.trace.work.host_events import HostEvents
     from nbprof.ingest.trace.work.steps import Steps
@@ -27,6 +29,14 @@ SOME_TIME = (
     "op runs, and all sums of them, are of {took}, {percent} of the wall time; the rest ran bare: "
     "-limit SECONDS traces longer"
 )
+
+NOTABLE_PAUSE = 0.01
+"""Lowest share of the traced time at which pauses of the cell are noted."""
+PAUSED = (
+    "an input pipeline goes on while the cell waits for a part of its trace to be written, {took} "
+    "in all; its op runs of that time are not counted"
+)
+"""Note if ops of an input pipeline may be missing."""
 
 
 def step_table(trace: "RecordedTrace", steps: "Steps") -> pd.DataFrame:
@@ -60,6 +70,16 @@ def notes_on_detail(capture: "Capture", steps: pd.DataFrame) -> tuple[str, ...]:
         return (SOME_STEPS.format(detailed=detailed, count=count, percent=percent),)
     took = format_seconds(capture.traced_ns)
     return (SOME_TIME.format(took=took, percent=percent),)
+
+
+def notes_on_pauses(capture: "Capture", placed: "Placed") -> tuple[str, ...]:
+    """Say that an input pipeline went on, unseen, while parts of the trace were written."""
+    took_ns = capture.pauses.total_ns
+    is_pipeline = np.array([name == PIPELINE for name, _, _ in placed.rows], dtype=bool)
+    is_long = len(capture.windows) > 1 and took_ns > NOTABLE_PAUSE * capture.traced_ns
+    if not is_long or not is_pipeline[placed.row].any():
+        return ()
+    return (PAUSED.format(took=format_seconds(took_ns)),)
 
 
 def _micros(trace: "RecordedTrace", steps: "Steps") -> Floats:

@@ -28,7 +28,7 @@ from nbprof.ingest.trace.shapes.run_shapes import (
     find_shapes,
     shape_metrics,
 )
-from nbprof.ingest.trace.step_table import notes_on_detail, step_table
+from nbprof.ingest.trace.step_table import notes_on_detail, notes_on_pauses, step_table
 from nbprof.ingest.trace.work.allocations import Allocations, memory_of_runs
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.ingest.trace.work.host_events import NEVER, HostEvents
@@ -94,6 +94,7 @@ def tabulate(
         slowdown_is_least=slowdown.at_least,
     )
     detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
+    detail += notes_on_pauses(capture, attribution.placed)
     notes = (*detail, *capture.notes, *work.notes, *attribution.placed.notes, *retraces)
     return Profile(**tables, recording=recording, notes=notes)
 
