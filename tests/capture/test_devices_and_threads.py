@@ -68,7 +68,7 @@ def test_a_mirrored_fit_runs_its_model_once_per_step_on_both_replicas(mirrored, 
     assert len(second) > 10
     assert set(of_model.values()) == {6}
     assert seen["steps"] == seen["trained"] == 6
-    assert seen["notes"] == []
+    assert all("input pipeline goes on" in note for note in seen["notes"])
 
 
 @pytest.mark.parametrize("fit", [0, 1], ids=["cold", "warm"])
