@@ -131,12 +131,15 @@ class Profile:
         parts = [
             f"nbprof {recording.what}",
             f"{recording.ended}{format_seconds(recording.wall_ns)} wall{self._untraced}",
-            _plural(max(len(self.steps), 1), "step"),
-            *([f"{self.detail} in detail"] if self.detail else []),
-            _plural(runs, "op run"),
-            recording.how,
         ]
-        return " · ".join(filter(None, (*parts, recording.memory, recording.cost)))
+        if "ops" in recording.watched:
+            parts.append(_plural(max(len(self.steps), 1), "step"))
+            parts.append(f"{self.detail} in detail" if self.detail else "")
+            parts.append(_plural(runs, "op run"))
+        else:
+            parts.append(_plural(len(self.samples_of_python), "sample"))
+        parts += (recording.how, recording.memory, recording.cost)
+        return " · ".join(filter(None, parts))
 
     @property
     def _untraced(self) -> str:

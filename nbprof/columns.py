@@ -22,14 +22,12 @@ class Metric:
 
     Metrics from `events` are summed over the runs of a node; `-step -1` divides the sum by the
     steps in which the node ran. Metrics from `nodes` count once per node, however often it ran.
-    Names that end in `_count` are counts: whole numbers, which `-account_type_regexes` never
-    multiplies.
     """
 
     name: str
     """Its column in the frame; the only metric of a Column has the Column's name."""
-    table: Literal["events", "nodes"] = "events"
-    """The table of the Profile that has it."""
+    table: Literal["events", "nodes", "python"] = "events"
+    """The table of the Profile that has it; `python`: the table that the view is made of."""
     column: str = ""
     """The column of that table; empty: every row of the table counts as 1."""
     dtype: Literal["float64", "int64"] = "float64"
@@ -40,6 +38,8 @@ class Metric:
     """The devices whose events count."""
     adds: tuple[str, ...] = ()
     """The metrics it is the sum of, if it does not come from a table."""
+    counts: bool = False
+    """Whether it is a whole number of things, which `-account_type_regexes` never multiplies."""
     at_one_moment: bool = False
     """Whether it is an amount at one moment of the cell, which no average over steps divides."""
 
@@ -68,7 +68,7 @@ class Column:
     brings: tuple[str, ...] = ()
     """Columns that are selected along with this one."""
     views: tuple[str, ...] = ()
-    """The views that have it; empty: all."""
+    """The views that have it; empty: all whose rows have ops."""
     always: bool = False
     """Whether it is measured even if it is not selected, because rows are filtered by it."""
     tree_title: str = ""
@@ -104,6 +104,11 @@ class Column:
         """Whether the op view prints two percentages with it; pairs of counts have none."""
         return len(self.measures) == 1
 
+    @property
+    def of_ops(self) -> bool:
+        """Whether it says something about TensorFlow's ops."""
+        return all(metric.table != "python" for metric in self.measures)
+
     @cached_property
     def format(self) -> Callable[[float], str]:
         """The function that writes its numbers."""
@@ -113,6 +118,15 @@ class Column:
 COLUMNS: dict[str, Column] = {
     column.name: column
     for column in (
+        Column(
+            name="wall_micros",
+            title="wall time",
+            help="time that the cell's own thread spent there, whatever it did; adds up to the "
+            "cell's wall time",
+            measures=(Metric(name="wall_micros", table="python"),),
+            unit=MICROS,
+            views=("call",),
+        ),
         Column(
             name="bytes",
             title="requested bytes",
@@ -256,8 +270,8 @@ COLUMNS: dict[str, Column] = {
             help="how often the op ran, and how many nodes of that name or type ran; constants "
             "and NoOps are never seen running",
             measures=(
-                Metric(name="run_count", column="is_run", dtype="int64"),
-                Metric(name="defined_count", table="nodes"),
+                Metric(name="run_count", column="is_run", dtype="int64", counts=True),
+                Metric(name="defined_count", table="nodes", counts=True),
             ),
             always=True,
             tree_title="op count (run|defined)",
@@ -299,9 +313,15 @@ def op_times() -> frozenset[str]:
     return frozenset(own.union(metric.name for metric in measured if own & set(metric.adds)))
 
 
-def is_count(metric: str) -> bool:
-    """Return whether a metric counts runs or nodes."""
-    return metric.endswith("_count")
+def counts() -> frozenset[str]:
+    """Return the metrics that are whole numbers of things, such as runs."""
+    measured = (metric for column in COLUMNS.values() for metric in column.measures)
+    return frozenset(metric.name for metric in measured if metric.counts)
+
+
+def views_with(column: Column) -> tuple[str, ...]:
+    """Return the views that have a column."""
+    return column.views or tuple(name for name, kind in VIEWS.items() if kind.has_ops)
 
 
 def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
@@ -312,7 +332,7 @@ def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
     chosen = [
         column
         for column in COLUMNS.values()
-        if column.name in wanted and (not column.views or view in column.views)
+        if column.name in wanted and view in views_with(column)
     ]
     if VIEWS[view].tree_legend:
         chosen.sort(key=lambda column: not column.leads_trees)

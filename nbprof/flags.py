@@ -14,7 +14,9 @@ from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
 from nbprof.flag_values import PRESETS
 
-TFPROF, MEMIT, MPRUN, MEMOBJ = "tfprof", "memit", "mprun", "memobj"
+TFPROF, PYPROF, MEMIT, MPRUN, MEMOBJ = "tfprof", "pyprof", "memit", "mprun", "memobj"
+PROFILING = (TFPROF, PYPROF)
+"""The magics that show views."""
 MEMORY = (MEMIT, MPRUN, MEMOBJ)
 """The magics that measure memory."""
 
@@ -86,19 +88,19 @@ FLAGS = _by_name(
         name="o",
         value="NAME",
         help="bind the View to NAME and still show it",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_variable,
     ),
     Flag(
         name="q",
         help="show nothing",
-        magics=(TFPROF, *MEMORY),
+        magics=(*PROFILING, *MEMORY),
     ),
     Flag(
         name="T",
         value="FILE",
         help="save the text report to FILE",
-        magics=(TFPROF, *MEMORY),
+        magics=(*PROFILING, *MEMORY),
         parser=values.parse_file,
     ),
     Flag(
@@ -106,13 +108,13 @@ FLAGS = _by_name(
         value="PATH",
         help="view a file instead of the last profile: a trace, a run's folder, a logdir, or a "
         "file saved by nbprof or tfprof",
-        magics=(TFPROF,),
+        magics=PROFILING,
         only_for="line",
     ),
     Flag(
         name="explore",
         help="show the live explorer, a widget with all rows; with -o NAME, also NAME.explore()",
-        magics=(TFPROF,),
+        magics=PROFILING,
     ),
     Flag(
         name="steps",
@@ -152,7 +154,7 @@ FLAGS = _by_name(
         value="N",
         help="show at most N levels of a tree, counting the root; in the op view, as in tfprof, N "
         "rows after the first",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_depth,
         is_option=True,
     ),
@@ -160,7 +162,7 @@ FLAGS = _by_name(
         name="order_by",
         value="COLUMN",
         help="sort by this column, largest first, or by name",
-        magics=(TFPROF,),
+        magics=PROFILING,
         choices=values.order_names,
         is_option=True,
     ),
@@ -168,7 +170,7 @@ FLAGS = _by_name(
         name="select",
         value="COLUMN,…",
         help="show these columns",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_columns,
         choices=values.column_names,
         is_option=True,
@@ -196,7 +198,7 @@ FLAGS = _by_name(
         name="start_name_regexes",
         value="REGEX,…",
         help="start at rows that match",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_regexes,
         is_option=True,
     ),
@@ -204,7 +206,7 @@ FLAGS = _by_name(
         name="trim_name_regexes",
         value="REGEX,…",
         help="show nothing below rows that match",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_regexes,
         is_option=True,
     ),
@@ -212,7 +214,7 @@ FLAGS = _by_name(
         name="show_name_regexes",
         value="REGEX,…",
         help="show only rows that match",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_regexes,
         is_option=True,
     ),
@@ -220,7 +222,7 @@ FLAGS = _by_name(
         name="hide_name_regexes",
         value="REGEX,…",
         help="hide rows that match",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_regexes,
         is_option=True,
     ),
@@ -239,7 +241,7 @@ FLAGS = _by_name(
         value="WHERE",
         help="stdout, none, file:outfile=PATH, timeline:outfile=PATH (a Chrome trace for each "
         "step, named PATH_STEP; not for the op view) or pprof:outfile=PATH (code view only)",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_output,
         choices=_output_choices,
         is_option=True,
@@ -249,7 +251,7 @@ FLAGS = _by_name(
         value="WHOSE",
         help="in the code view, show only your own lines (user) or also those of installed "
         "packages (all)",
-        magics=(TFPROF,),
+        magics=PROFILING,
         choices=lambda: ("user", "all"),
         is_option=True,
     ),
@@ -338,9 +340,14 @@ FLAGS = _by_name(
 def flags_of(magic: str) -> dict[str, Flag]:
     """Return the flags of a magic by name, with those that come from `COLUMNS`."""
     flags = {flag.name: flag for flag in FLAGS.values() if magic in flag.magics}
-    if magic == TFPROF:
-        flags |= {flag.name: flag for flag in map(_minimum_flag, values.metric_names())}
+    if magic in PROFILING:
+        shown = [name for name in values.metric_names() if magic == TFPROF or _is_of_python(name)]
+        flags |= {flag.name: flag for flag in map(_minimum_flag, shown)}
     return flags
+
+
+def _is_of_python(column: str) -> bool:
+    return not COLUMNS[column].of_ops
 
 
 def _minimum_flag(column: str) -> Flag:
@@ -350,7 +357,7 @@ def _minimum_flag(column: str) -> Flag:
         name=f"min_{column}",
         value="N",
         help=f"hide rows with {title} below N {'' if unit in title else unit}".rstrip(),
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_number,
         is_option=True,
     )

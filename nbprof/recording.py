@@ -22,6 +22,8 @@ class Recording:
     """What profiling added before and after the cell, in ns."""
     traced_ns: int = 0
     """How much of the wall time was traced, in ns; the tables lack the op runs of the rest."""
+    watched: tuple[str, ...] = ("ops",)
+    """What was recorded: some of what views need."""
     tfprof: bool = False
     """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
     has_stacks: bool = True

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbprof.errors import NbprofError
-from nbprof.flag_values import parse_seconds, parse_steps
+from nbprof.flag_values import parse_choice, parse_seconds, parse_steps
+from nbprof.view_kinds import python_views
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -34,6 +35,9 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     time in seconds after which tracing ends while the block runs on; the default is 60. `light`
     records less, at less cost.
 
+    `python` names a view of Python, such as "call", to record all it can show. With
+    `tensorflow=False`, only Python is watched, and TensorFlow is not imported.
+
     Exceptions propagate as usual; the profile then shows what ran before them.
     """
 
@@ -41,11 +45,15 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self,
         what: str = "a with block",
         *,
+        tensorflow: bool = True,
+        python: str | None = None,
         light: bool = False,
         limit: float | None = None,
         steps: "int | str | StepRange | None" = None,
     ) -> None:
         self._what = what
+        self._tensorflow = tensorflow
+        self._python = "" if python is None else parse_choice("python", python, python_views())
         self._light = light
         self._limit = None if limit is None else parse_seconds("limit", limit)
         self._steps = None if steps is None else parse_steps("steps", steps)
@@ -54,6 +62,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._memory: Measurement | None = None
 
     def __enter__(self) -> "ProfiledRun":
+        from nbprof.capture.python.watches import PythonExtent
         from nbprof.capture.recorder import Recorder
         from nbprof.capture.tracing import Extent, ProcessMemory
         from nbprof.memory.malloc_stats import trim
@@ -65,10 +74,14 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         def left_out() -> AbstractContextManager[None]:
             return measuring[0].left_out() if measuring else nullcontext()
 
+        extent = Extent(
+            tensorflow=self._tensorflow, light=self._light, limit=self._limit, steps=self._steps
+        )
         recorder = Recorder(
             self._what,
             cells=_cell_names(),
-            extent=Extent(light=self._light, limit=self._limit, steps=self._steps),
+            extent=extent,
+            python=PythonExtent(view=self._python),
             memory=ProcessMemory(held=resident_bytes, release=trim, left_out=left_out),
         )
         try:

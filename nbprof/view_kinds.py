@@ -8,6 +8,9 @@ make views instead of importing them, so that `%load_ext nbprof` imports neither
 from dataclasses import dataclass
 from typing import Literal
 
+Need = Literal["ops", "samples", "calls", "lines", "sites"]
+"""What a view shows: TensorFlow's ops, or one of the four things that watching Python records."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ViewKind:
@@ -19,8 +22,12 @@ class ViewKind:
     """One line that says what the rows are and how to read their numbers."""
     maker: str
     """`module:function` that makes the view, `(Profile, ViewOptions) -> View`."""
-    needs: Literal["ops", "samples", "calls", "lines", "sites"] = "ops"
+    needs: Need = "ops"
     """What must have been recorded."""
+    select: tuple[str, ...] = ("micros", "live_bytes", "occurrence")
+    """The columns of a recorded cell or a trace that are shown if none are selected."""
+    order_by: str = "micros"
+    """The column that rows are sorted by if none is named."""
     is_tree: bool = True
     """Whether rows have a parent row."""
     full_names: bool = False
@@ -31,6 +38,8 @@ class ViewKind:
     """Whether `-output pprof` can write it."""
     tree_legend: bool = True
     """Whether params and float_ops come first and titles are those of tfprof's scope view."""
+    has_ops: bool = True
+    """Whether its rows have the columns of ops."""
     rows_are_lines: bool = False
     """Whether rows are lines of Python, for which tfprof prints neither counts nor shapes."""
     texts: tuple[str, ...] = ()
@@ -84,6 +93,20 @@ VIEWS: dict[str, ViewKind] = {
             texts=("kind",),
             not_in_traces="Keras layers",
         ),
+        ViewKind(
+            name="call",
+            doc="lines of Python under the lines that called them, by samples of the cell's stack; "
+            "each number is the line's own, then the total with everything it called",
+            maker="nbprof.views.call:view",
+            needs="samples",
+            select=("wall_micros",),
+            order_by="wall_micros",
+            full_names=True,
+            has_timeline=False,
+            tree_legend=False,
+            rows_are_lines=True,
+            texts=("source",),
+        ),
     )
 }
 """All views, in the order of the explorer's tabs."""
@@ -92,3 +115,13 @@ VIEWS: dict[str, ViewKind] = {
 def view_names() -> str:
     """Return the names of all views, separated by commas."""
     return ", ".join(VIEWS)
+
+
+def op_views() -> tuple[str, ...]:
+    """Return the names of the views of TensorFlow's ops."""
+    return tuple(name for name, kind in VIEWS.items() if kind.needs == "ops")
+
+
+def python_views() -> tuple[str, ...]:
+    """Return the names of the views that need no TensorFlow."""
+    return tuple(name for name, kind in VIEWS.items() if kind.needs != "ops")

@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "_profile": {"lazy_tables", "views", "views.view", "export", "memory.result"},
     "lazy_tables": set(),
     "run": {
-        *("capture.recorder", "capture.tracing", "capture.capture"),
+        *("capture.recorder", "capture.tracing", "capture.capture", "capture.python.watches"),
         *("ingest", "_profile", "magics.host_shell"),
         *("memory.meter", "memory.malloc_stats", "memory.result", "memory.watermark"),
     },

@@ -283,6 +283,8 @@ class Capture:
     """Already cut out of all times; what else was recorded then is to be left out."""
     sessions: SessionLog = field(default_factory=no_sessions)
     samples: SampleLog = field(default_factory=no_samples)
+    watched: tuple[str, ...] = ("ops",)
+    """What was recorded, in the words of `ViewKind.needs`."""
     keeps_threads: bool = True
     """Whether the trace has all events of threads that ended."""
     model: Callable[[Collection[str]], Model] = _no_model

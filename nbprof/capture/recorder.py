@@ -1,5 +1,6 @@
 """Record a stretch of code with TensorFlow's own profiler, and leave nothing switched on."""
 
+import platform
 import tempfile
 import time
 from collections.abc import Collection, Mapping
@@ -17,13 +18,14 @@ from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.elsewhere import find_elsewhere
 from nbprof.capture.interrupts import interrupts_wait
 from nbprof.capture.model_objects import find_model
+from nbprof.capture.python.watches import PythonExtent, sampler_for, watch_for
 from nbprof.capture.sessions import SessionWatch
-from nbprof.capture.stack_sampler import StackSampler
 from nbprof.capture.tracing import Extent, ProcessMemory, Tracing
 from nbprof.columns import allocator_columns
 from nbprof.errors import NbprofError
 from nbprof.note import Note
 from nbprof.units import format_seconds
+from nbprof.view_kinds import VIEWS
 
 NOTABLE_SHARE = 0.05
 """Lowest share of the wall time at which the cost of watching calls is noted."""
@@ -82,18 +84,23 @@ class Recorder:
         *,
         cells: Mapping[str, str] | None = None,
         extent: Extent | None = None,
+        python: PythonExtent | None = None,
         memory: ProcessMemory | None = None,
     ) -> None:
         self.what = what
         self._cells = cells or {}
-        extent = extent or Extent()
+        extent, python = extent or Extent(), python or PythonExtent()
+        self._with_tensorflow = extent.tensorflow
         self._light = extent.light
         self._notes: list[str] = []
         self._functions: list[Any] = []
         """The functions made during the recording, kept alive so that their nodes can be read."""
         self._watch = DispatchWatch()
         self._sessions = SessionWatch(None if extent.light else self._watch.site)
-        self._sampler = StackSampler()
+        self._sampler = sampler_for(python)
+        self._python = watch_for(python)
+        self._needs = VIEWS[python.view].needs if python.view else ""
+        self._watched: tuple[str, ...] = ("ops",) if self._with_tensorflow else ()
         self._tracing = Tracing(extent, memory or ProcessMemory(), self._watch)
         self._keeps_threads = True
         self._only_large = False
@@ -105,12 +112,13 @@ class Recorder:
         began = time.perf_counter_ns()
         try:
             self._claim()
-            if self._import_tensorflow():
+            if self._with_tensorflow and self._import_tensorflow():
                 self._start_session_or_note()
             self._start_sampler()
             self._cost_ns = time.perf_counter_ns() - began
             self._tracing.begin_clock()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
+            self._start_watch()
         except BaseException:
             self._release()
             raise
@@ -135,6 +143,8 @@ class Recorder:
         tracing = self._tracing
         began = time.perf_counter_ns()
         try:
+            if self._python is not None:
+                self._python.stop()  # first, so that it does not watch what follows
             wall_ns = tracing.cell_ns()
             self._sampler.stop()
             tracing.end()
@@ -169,6 +179,7 @@ class Recorder:
             ),
             sessions=replace(sessions, start_ns=pauses.cut(sessions.start_ns)),
             samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
+            watched=self._watched,
             keeps_threads=self._keeps_threads,
             function_def=self._function_def,
             function_stacks=self._function_stacks,
@@ -224,6 +235,14 @@ class Recorder:
             self._sampler.start()
         except RuntimeError as error:  # the system is out of threads
             self._notes.append(NOT_SAMPLED.format(error=error))
+        else:
+            self._watched += ("samples",)
+
+    def _start_watch(self) -> None:
+        if self._python is not None:
+            self._cleanup.callback(self._python.stop)
+            self._python.start()
+            self._watched += (self._needs,)
 
     def _start_session_or_note(self) -> None:
         """Start the session; if that fails unexpectedly, let the cell run unprofiled."""
@@ -278,6 +297,8 @@ class Recorder:
     def _describe(self) -> str:
         """Describe how the code was recorded, for the headline."""
         windows = self._tracing.tracer.windows
+        if not self._with_tensorflow:
+            return f"Python {platform.python_version()}"
         if not windows:
             return "nothing recorded"
         if self._light:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.arrays import NONE, Floats, Mask, Rows
-from nbprof.columns import ROOT, is_count, selected
+from nbprof.columns import ROOT, counts, selected
 from nbprof.views.measure import whole
 from nbprof.views.notes import notes_for
 from nbprof.views.tree_filter import Rules, shown_rows
@@ -124,7 +124,7 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
             own = _after_root(np.nan, rows.own[metric][order])
             data[metric] = np.where(accounted, own, np.nan)
             total = _after_root(rows.root[metric], rows.totals[metric][order])
-            data[f"total_{metric}"] = whole(total) if is_count(metric) else total
+            data[f"total_{metric}"] = whole(total) if metric in counts() else total
     return Layout(
         frame=pd.DataFrame(data),
         accounted=accounted,

@@ -88,6 +88,7 @@ def tabulate(
         how=capture.how,
         wall_ns=capture.wall_ns,
         cost_ns=cost_ns,
+        watched=capture.watched,
         traced_ns=capture.traced_ns,
         outside_ops_bytes=work.peak.outside_ops,
         slowdown=slowdown.times,

@@ -12,7 +12,7 @@ from support.apps import until
 from support.by_hand import node, profile
 from support.pictures import TAKEN
 
-from nbprof.magics.tfprof_line import parse_line
+from nbprof.magics.profiling_line import parse_line
 
 pytestmark = pytest.mark.browser
 
@@ -262,7 +262,7 @@ def test_selected_rows_can_be_copied_and_listed_rows_saved(opened):
         "document.querySelector('.nbx-status').textContent.includes('line')"
     )
     line = opened.page.evaluate("navigator.clipboard.readText()")
-    request = parse_line(line.removeprefix("%tfprof "))
+    request = parse_line("tfprof", line.removeprefix("%tfprof "))
     assert (request.word, request.options.order_by) == ("scope", "micros")
 
 

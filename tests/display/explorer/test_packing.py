@@ -12,8 +12,8 @@ from support.explorer_profiles import SMALL, TRAINED, wide
 from nbprof.display.explorer.buffer_store import BufferStore
 from nbprof.display.explorer.packed_view import heaviest, options_as_typed, pack_view
 from nbprof.display.explorer.run_kinds import find_kinds
-from nbprof.magics.tfprof_line import parse_line
-from nbprof.views import VIEWS
+from nbprof.magics.profiling_line import parse_line
+from nbprof.view_kinds import op_views
 
 
 @given(st.lists(st.floats(allow_infinity=False) | st.integers(-(10**9), 10**9)))
@@ -108,7 +108,7 @@ FILTERED = [
 
 
 @pytest.mark.parametrize("options", FILTERED, ids=str)
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", op_views())
 def test_kinds_add_up_to_every_row_even_if_others_are_hidden_or_cut(name, options):
     view = TRAINED.view(name, **options)
     kinds = find_kinds(TRAINED, ("bytes",))
@@ -178,4 +178,4 @@ def test_the_typed_options_parse_to_the_options_of_the_view():
 
     typed = " ".join(f"-{name} {value}" for name, value in options_as_typed(view).items())
 
-    assert parse_line(f"scope {typed}").options == view.options
+    assert parse_line("tfprof", f"scope {typed}").options == view.options

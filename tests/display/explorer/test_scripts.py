@@ -22,7 +22,7 @@ from nbprof.units import (
     format_micros,
     format_seconds,
 )
-from nbprof.views import VIEWS
+from nbprof.view_kinds import op_views
 from nbprof.views.report import report_of
 
 DISPLAY = PACKAGE / "display"
@@ -127,7 +127,7 @@ def write_payloads(folder):
             "later": numbers_by_path(replace(TRAINED, events=later).view(name)),
             "average": numbers_by_path(held.view(name, step=-1)),
         }
-        for name in VIEWS
+        for name in op_views()
     }
     (folder / "expected.json").write_text(json.dumps({"second": second, **expected}))
 

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from nbprof.capture.stack_sampler import (
+from nbprof.capture.python.stack_sampler import (
     CPU_SHARE,
     FREE_CPU,
     SHORTEST_WAIT,
@@ -245,7 +245,7 @@ INTERRUPTED = """
 import signal, sys, threading, time, traceback
 sys.path[:0] = {path!r}
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from nbprof.capture.stack_sampler import StackSampler
+from nbprof.capture.python.stack_sampler import StackSampler
 before = sys.getswitchinterval()
 for number in range(40):
     sampler = StackSampler()
@@ -279,7 +279,7 @@ def test_interrupts_never_show_the_sampler():
 GARBAGE = """
 import _thread, gc, sys, threading, time
 sys.path[:] = {path!r}
-from nbprof.capture.stack_sampler import StackSampler
+from nbprof.capture.python.stack_sampler import StackSampler
 
 class StartsThread:
     def __del__(self):
@@ -318,7 +318,7 @@ def test_a_destructor_that_needs_the_interpreters_lock_meets_no_sampler_that_hol
 FRAMES_THAT_GO = """
 import gc, sys, time
 sys.path[:] = {path!r}
-from nbprof.capture import stack_sampler
+from nbprof.capture.python import stack_sampler
 
 class LetsOthersRun:
     def __del__(self):

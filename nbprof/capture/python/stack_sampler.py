@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from array import array
+from dataclasses import dataclass
 from random import Random
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 
 SHORTEST_WAIT = 0.001
 """Seconds between samples where they are densest."""
-MOST_SAMPLES = 5000
-"""In a long cell, the time between samples is the elapsed time divided by this."""
-CPU_SHARE = 0.005
-"""The largest share of the elapsed time that sampling may take in CPU time; letting the thread have
-the interpreter costs the cell about as much again."""
 FREE_CPU = 0.001
 """CPU time in seconds that short cells may take beyond that share."""
 LONGEST_WAIT = 0.03
@@ -42,6 +38,23 @@ SWITCH_INTERVAL = 0.001
 """Seconds after which Python code lets the sampling thread have the interpreter."""
 DEEPEST = 256
 """The most frames to keep of a stack, from the innermost outwards."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How often samples are taken."""
+
+    most_samples: int
+    """In a long cell, the time between samples is the elapsed time divided by this."""
+    cpu_share: float
+    """The largest share of the elapsed time that sampling may take in CPU time; letting the thread
+    have the interpreter costs the cell about as much again."""
+
+
+SPARSE = Pace(most_samples=5000, cpu_share=0.005)
+"""The pace in every cell."""
+DENSE = Pace(most_samples=100_000, cpu_share=0.05)
+"""The pace if the samples are what the user asked for."""
 
 KEPT, SKIPPED, RUNNER = range(3)
 """Kinds of frames: to keep, to pass over, and of what runs the cell, where a stack begins."""
@@ -65,7 +78,8 @@ COLLECTS_WHILE_ALLOCATING = sys.version_info < (3, 12)
 class StackSampler:
     """Samples the thread that calls `start` until `stop`; `log` returns what it saw."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace = SPARSE) -> None:
+        self._pace = pace
         self._times = array("q")
         self._stacks = array("q")
         self._number: dict[bytes, int] = {}
@@ -129,7 +143,8 @@ class StackSampler:
                 if not self._running:
                     return
                 self._sample()
-            wait = next_wait(time.perf_counter() - began, time.thread_time() - began_cpu)
+            elapsed, cpu = time.perf_counter() - began, time.thread_time() - began_cpu
+            wait = next_wait(self._pace, elapsed, cpu)
 
     def _sample(self) -> None:
         """Take a sample, with the collector held back where it would pull the frames away.
@@ -191,13 +206,13 @@ class StackSampler:
         return code.co_filename, line_of(code, instruction), code.co_name
 
 
-def next_wait(elapsed: float, cpu: float) -> float:
+def next_wait(pace: Pace, elapsed: float, cpu: float) -> float:
     """Return how long to wait for the next sample, in seconds.
 
     `elapsed` is the time since sampling began, `cpu` the CPU time it has taken since.
     """
-    within_share = (cpu - FREE_CPU) / CPU_SHARE - elapsed
-    return max(SHORTEST_WAIT, elapsed / MOST_SAMPLES, min(within_share, LONGEST_WAIT))
+    within_share = (cpu - FREE_CPU) / pace.cpu_share - elapsed
+    return max(SHORTEST_WAIT, elapsed / pace.most_samples, min(within_share, LONGEST_WAIT))
 
 
 def line_of(code: CodeType, instruction: int) -> int:

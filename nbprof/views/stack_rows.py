@@ -1,0 +1,50 @@
+"""Rows of a tree of Python lines, made of the stacks that lead to them."""
+
+import pandas as pd
+
+from nbprof.arrays import NONE
+from nbprof.protos.texts import to_utf8
+from nbprof.views.tree_nesting import Nesting, visiting_order
+
+Path = tuple[str, ...]
+"""The labels from the outermost line to a row."""
+
+LONGEST_NAME = 19
+"""Longest function name that is not cut, in bytes."""
+CUT_NAME = 17
+"""Bytes that remain of a function name that is cut."""
+
+
+def label(file: str, line: int, function: str) -> str:
+    """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
+    encoded = to_utf8(function)
+    if len(encoded) > LONGEST_NAME:
+        function = encoded[:CUT_NAME].decode(errors="replace") + "..."
+    return f"{file.rpartition('/')[2]}:{line}:{function}"
+
+
+def labelled(frames: pd.DataFrame) -> pd.DataFrame:
+    """Add the label of each frame."""
+    labels = list(map(label, frames["file"], frames["line"], frames["function"]))
+    return frames.assign(label=pd.Series(labels, frames.index, dtype=object))
+
+
+def stack_rows(paths: list[Path]) -> tuple[list[Path], Nesting]:
+    """Make a row for each line, with siblings in order of first occurrence."""
+    found: dict[Path, int] = {}
+    parent: list[int] = []
+    for path in paths:
+        if path not in found:
+            for end in range(1, len(path) + 1):
+                if path[:end] not in found:
+                    parent.append(found.get(path[: end - 1], NONE))
+                    found[path[:end]] = len(found)
+    rows = list(found)
+    order, nesting = visiting_order(parent)
+    return [rows[row] for row in order.tolist()], nesting
+
+
+def source_texts(rows: list[Path], frames: pd.DataFrame) -> list[str]:
+    """Return the source line of each row, empty where it is not known."""
+    sources = dict(zip(frames["label"], frames["source"], strict=True))
+    return [sources.get(path[-1], "") for path in rows]
