@@ -42,8 +42,8 @@ class InterruptFromOutside(tf.keras.callbacks.Callback):
             self.batches = -95
 
 def recompile():
-    # An interrupt may leave TensorFlow's cache of traced functions with a key that it has and cannot
-    # pop, since OrderedDict.pop compares keys halfway through; the model's calls then raise KeyError.
+    # OrderedDict.pop compares keys halfway through. An interrupt there leaves TensorFlow's cache of
+    # traced functions with a key that it cannot pop: every call of the model raises KeyError.
     model.compile(model.optimizer, model.loss)
 
 def trained():
