@@ -7,6 +7,8 @@ import sys
 import pytest
 from support.paths import PACKAGE
 
+from nbprof.view_kinds import VIEWS
+
 SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
     *("op_types", "float_op_table", "view_kinds", "step_ranges", "flags", "flag_values", "note"),
@@ -142,6 +144,17 @@ def test_a_room_imports_only_what_it_may(file):
         assert not inner or any(
             inner == name or inner.startswith(f"{name}.") for name in allowed
         ), f"{file.name} imports {module}"
+
+
+@pytest.mark.parametrize("file", sorted((PACKAGE / "display").rglob("*.py")), ids=lambda f: f.stem)
+def test_display_makes_no_view(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+
+    for module, _, for_type_checkers in imports(tree):
+        assert for_type_checkers or not module.startswith("nbprof.views"), module
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        called = ast.unparse(call.func)
+        assert not called.endswith((".view", *(f".{name}" for name in VIEWS))), called
 
 
 def test_every_file_and_folder_of_the_package_is_in_the_table():

@@ -62,6 +62,10 @@ class Report:
         """Whether the profile has other views that are not in the report."""
         return self.profile is not None and not self.siblings
 
+    def averaged(self, view: "View") -> "View":
+        """Return one of the views, averaged over steps; it takes as long as making the view."""
+        return _per_step(view)
+
 
 def report_of(view: "View") -> Report:
     """Return a view with all its siblings."""
@@ -87,8 +91,8 @@ def whole_report(profile: "Profile") -> Report:
     return report_of(profile.view("op", ViewOptions(select=columns)))
 
 
-def per_step(view: "View") -> "View":
-    """Return the same view averaged over steps."""
+def _per_step(view: "View") -> "View":
+    """Return the same view with averages over the steps."""
     if view.profile is None:
         return view
     options = replace(view.options, step=-1, output=ViewOptions().output)
