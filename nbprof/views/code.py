@@ -1,7 +1,7 @@
 """The code view: the tree of the Python lines that ran the ops and, below them, that made them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,19 +22,29 @@ if TYPE_CHECKING:
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
 
-Path = tuple[str, ...]
-"""The labels from the outermost line to a row."""
+
+class Derived(NamedTuple):
+    """A row that is not a line of Python itself, but of a layer or of gradients."""
+
+    of: str
+    """The line or layer it is of."""
+    kind: str
+    """LAYER, BACKWARD or GRADIENT."""
+
+
+Path = tuple[str | Derived, ...]
+"""The rows from the outermost line to a row; a line is its label."""
 Frame = tuple[Any, ...]
 """A frame of a stack: its values in `FRAME_COLUMNS`."""
 
 NOT_KNOWN = ("no Python line known",)
 """The row of the ops that TensorFlow made by itself."""
-GRADIENT = " (gradient)"
-"""The suffix that tfprof appends to the lines of gradients."""
-BACKWARD = " (backward)"
-"""The suffix of the row of gradients, right below the line or layer whose gradients they are."""
-LAYER = "layer "
-"""The prefix of the row of a layer, right below the line that runs it and others."""
+GRADIENT = "{} (gradient)"
+"""The name of a row in the branch where tfprof repeats the lines of what gradients are of."""
+BACKWARD = "{} (backward)"
+"""The name of a row of gradients, right below the line or layer whose gradients they are."""
+LAYER = "layer {}"
+"""The name of the row of a layer, right below the line that runs it and others."""
 LONGEST_NAME = 19
 """Longest function name that is not cut, in bytes."""
 CUT_NAME = 17
@@ -94,7 +104,7 @@ def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     metrics = measure(profile, options.step, found.members, uses)
     counted = np.where(weight > 0, group, tree.NO_ROW)
     return tree.Tree(
-        names=np.array([path[-1] for path in rows], dtype=object),
+        names=np.array([_name(path[-1]) for path in rows], dtype=object),
         nesting=nesting,
         metrics=add_up(weighted(metrics, weight), group, len(rows)),
         accounted=accounted_rows(len(rows), group[weight > 0], patterns),
@@ -181,8 +191,13 @@ def _path_below(path: Path | None, layer: str, is_backward: bool) -> Path:
     """Extend the path of a line, if it is known, by the row of a layer and that of gradients."""
     if path is None:
         return NOT_KNOWN
-    path = (*path, f"{LAYER}{layer}") if layer else path
-    return (*path, path[-1] + BACKWARD) if is_backward else path
+    path = (*path, Derived(layer, LAYER)) if layer else path
+    return (*path, Derived(_name(path[-1]), BACKWARD)) if is_backward else path
+
+
+def _name(row: str | Derived) -> str:
+    """Return what a row is called."""
+    return row if isinstance(row, str) else row.kind.format(row.of)
 
 
 def _logged_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
@@ -200,7 +215,9 @@ def _logged_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
     gradients = [node for node in logged if forward[node] and forward[node] in plain_node]
     gradients.sort(key=forward.__getitem__)
     forward_nodes = [plain_node[forward[node]] for node in gradients]
-    gradient_paths = [tuple(f"{text}{GRADIENT}" for text in paths[node]) for node in forward_nodes]
+    gradient_paths = [
+        tuple(Derived(_name(line), GRADIENT) for line in paths[node]) for node in forward_nodes
+    ]
     return LinesOfMembers(
         members=_only_nodes(profile, np.array([*plain, *gradients], dtype=np.intp)),
         paths=[*map(paths.__getitem__, plain), *gradient_paths],
@@ -235,7 +252,15 @@ def _paths(frames: pd.DataFrame) -> dict[int, Path]:
 def _source_texts(rows: list[Path], frames: pd.DataFrame) -> list[str]:
     """Return the source line of each row, empty where it is not known."""
     sources = dict(zip(frames["label"], frames["source"], strict=True))
-    return [sources.get(path[-1].removesuffix(BACKWARD), "") for path in rows]
+    return [sources.get(_line(path), "") for path in rows]
+
+
+def _line(path: Path) -> str:
+    """Return the label of the line whose source a row shows; empty: none."""
+    row = path[-1]
+    if isinstance(row, str):
+        return row
+    return row.of if row.kind == BACKWARD else ""
 
 
 def label(file: str, line: int, function: str) -> str:
@@ -251,24 +276,23 @@ def _frames_of_rows(rows: list[Path], found: LinesOfMembers, frames: pd.DataFram
     by_stack = _frames_by_stack(frames)
     frame_of: dict[Path, Frame] = {}
     for path, stack in zip(found.paths, found.stacks, strict=True):
-        stack_frames = by_stack.get(stack, [("", 0, path[-1], 0)])
+        stack_frames = by_stack.get(stack, [("", 0, _name(path[-1]), 0)])
         for end in range(len(path), 0, -1):
             if path[:end] in frame_of:
                 break
             frame_of[path[:end]] = _frame_of_row(path[:end], stack_frames)
     # Not Arrow's strings: they cannot hold lone surrogates.
-    listed = pd.DataFrame([*map(frame_of.get, rows)], columns=[*FRAME_COLUMNS], dtype=object)
-    suffix = [GRADIENT if path[-1].endswith(GRADIENT) else "" for path in rows]
-    return listed.assign(function=listed["function"] + pd.Series(suffix, dtype=object))
+    return pd.DataFrame([*map(frame_of.get, rows)], columns=[*FRAME_COLUMNS], dtype=object)
 
 
 def _frame_of_row(path: Path, frames: list[Frame]) -> Frame:
     """Return the frame of a row; rows below a line have its place and a function of their own."""
-    if len(path) <= len(frames):
-        return frames[len(path) - 1]
-    file, line, function, begins = frames[-1]
-    is_gradient_of_line = path[-1] == path[len(frames) - 1] + BACKWARD
-    return file, line, function + BACKWARD if is_gradient_of_line else path[-1], begins
+    file, line, function, begins = frames[min(len(path), len(frames)) - 1]
+    row = path[-1]
+    if isinstance(row, Derived):
+        is_of_line = row.kind == GRADIENT or (row.kind == BACKWARD and isinstance(path[-2], str))
+        function = row.kind.format(function) if is_of_line else _name(row)
+    return file, line, function, begins
 
 
 def _frames_by_stack(frames: pd.DataFrame) -> dict[int, list[Frame]]:

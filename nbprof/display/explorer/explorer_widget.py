@@ -88,7 +88,8 @@ class Explorer(LiveWidget):
 
     @property
     def _shown(self) -> "View":
-        return self._open_report.views[self.chosen["view"]]
+        place: int = self.chosen["view"]
+        return self._open_report.views[place]
 
     @property
     def _shows_averages(self) -> bool:
