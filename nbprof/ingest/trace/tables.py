@@ -29,7 +29,7 @@ from nbprof.ingest.trace.shapes.run_shapes import (
     shape_metrics,
 )
 from nbprof.ingest.trace.step_table import notes_on_detail, notes_on_pauses, step_table
-from nbprof.ingest.trace.work.allocations import Allocations, memory_of_runs
+from nbprof.ingest.trace.work.allocations import Allocations, may_have_small, memory_of_runs
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.ingest.trace.work.host_events import NEVER, HostEvents
 from nbprof.ingest.trace.work.peak_memory import devices_of
@@ -289,6 +289,7 @@ def event_table(
     """List the op runs without the columns that depend on their shapes."""
     runs, placed = work.runs, attribution.placed
     on_cpu = np.array([device == CPU for device in attribution.devices], dtype=bool)
+    unseen = may_have_small(work.allocations, runs, on_cpu)
     return pd.DataFrame(
         {
             "node": runs.node.astype(np.int32),
@@ -302,8 +303,8 @@ def event_table(
             "stack": attribution.sources.stack.astype(np.int32),
             "layer": placed.row.astype(np.int32),
             "backward": placed.backward,
-            **memory_of_runs(work.allocations, runs, on_cpu),
-            "live_bytes": work.peak.of_runs(len(runs.node)),
+            **memory_of_runs(work.allocations, runs, unseen),
+            "live_bytes": work.peak.of_runs(unseen),
         },
         copy=False,
     )
