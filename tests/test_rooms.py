@@ -27,6 +27,19 @@ MAY_IMPORT = {
         *("ingest.trace", "ingest.xspace", "ingest.protobuf"),
         *("capture.capture", "capture.kerases", "_profile", "lazy_tables"),
     },
+    **{
+        f"ingest/trace/{part}": {
+            *(f"ingest.trace.{name}" for name in (part, *parts, "function_names", "stages")),
+            *("ingest.xspace", "ingest.protobuf", "capture.capture", "capture.kerases"),
+        }
+        for part, parts in {
+            "work": (),
+            "program": ("work",),
+            "attribution": ("work", "program"),
+            "shapes": ("work", "program", "attribution"),
+            "cell_time": ("work", "attribution"),
+        }.items()
+    },
     "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},
     "views": {"views", "_profile", "memory.result", "memory.sampler"},
@@ -79,7 +92,8 @@ OUTSIDERS = {
     "tensorflow": {"capture"},
     "IPython": {"magics", "__init__"},
     "pandas": {
-        *("ingest/trace", "ingest/tfprof", "ingest/saved"),
+        *("ingest/trace", "ingest/trace/attribution", "ingest/trace/cell_time"),
+        *("ingest/tfprof", "ingest/saved"),
         *("views", "export", "_profile", "lazy_tables", "memory"),
     },
     "matplotlib": {"display"},
@@ -93,10 +107,11 @@ OUTSIDERS = {
 
 
 def room_of(file):
-    """Return the room of a file; each sub-room of `ingest` counts as a room."""
-    parts = file.relative_to(PACKAGE).parts
-    depth = 2 if parts[0] == "ingest" and len(parts) > 2 else 1
-    return "/".join(parts[:depth]).removesuffix(".py")
+    """Return the room of a file; the rooms inside `ingest` and `ingest/trace` are ones, too."""
+    folders = file.relative_to(PACKAGE).parent.parts
+    if folders[:1] == ("ingest",):
+        return "/".join(folders[:3] if folders[:2] == ("ingest", "trace") else folders[:2])
+    return folders[0] if folders else file.stem
 
 
 def imports(tree):

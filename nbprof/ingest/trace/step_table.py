@@ -8,7 +8,7 @@ import pandas as pd
 from nbprof.arrays import NONE, Floats, Mask, Rows
 from nbprof.capture.capture import NO_END
 from nbprof.ingest.trace.attribution.layers import PIPELINE
-from nbprof.ingest.trace.program.function_names import short_name
+from nbprof.ingest.trace.function_names import short_name
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.units import format_seconds
 

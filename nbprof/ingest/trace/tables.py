@@ -17,8 +17,8 @@ from nbprof.ingest.trace.attribution.devices import CPU
 from nbprof.ingest.trace.cell_time.busy_threads import notes_on_threads
 from nbprof.ingest.trace.cell_time.cell_tables import cell_tables
 from nbprof.ingest.trace.cell_time.slowdown import estimate_slowdown
+from nbprof.ingest.trace.function_names import distinguish
 from nbprof.ingest.trace.program import python_stacks
-from nbprof.ingest.trace.program.function_names import distinguish
 from nbprof.ingest.trace.program.node_attributes import data_format
 from nbprof.ingest.trace.retraces import find_traces
 from nbprof.ingest.trace.shapes.hlo_flops import HloCounts
