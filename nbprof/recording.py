@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from nbprof.units import format_seconds
 
 SLOWER = 1.1
-"""From this slowdown on one digit after the point is enough."""
+"""Slowdown from which one decimal is enough."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Recording:
     outside_ops_bytes: float = 0.0
     """Bytes alive at the peak of live memory that no known op run had allocated."""
     slowdown: float = -1.0
-    """How many times as long as bare the cell took, estimated; -1: not known."""
+    """Estimated time of the cell, as a multiple of its time without profiling; -1: not known."""
     slowdown_is_least: bool = False
-    """Whether it was slowed at least so much; otherwise about so much."""
+    """Whether `slowdown` is a lower bound, not an estimate."""
 
     @property
     def cost(self) -> str:
-        """What profiling cost, for the headline; empty if it cost nothing that is known."""
+        """What profiling cost, for the headline; empty if no cost is known."""
         parts = []
         if self.cost_ns:
             parts.append(f"profiling added {format_seconds(self.cost_ns)} around it")

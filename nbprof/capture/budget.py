@@ -1,4 +1,4 @@
-"""Decide which stretches of a cell to trace, by what the stretches before have measured.
+"""Decide which stretches of a cell to trace, from what earlier stretches measured.
 
 TensorFlow keeps every event of a session in memory until the session ends, and needs about three
 times as much again to write them. So a trace is written in windows, each of which tells how many
@@ -146,7 +146,7 @@ class Budget:
             )
 
     def goes_on(self) -> bool:
-        """Return whether there is enough left for another window; otherwise nothing is."""
+        """Return whether enough is left for another window."""
         left = self._whole - self._used
         if self._wanted is None and self._steps and not self._warm:
             left = CEILING - self._used  # a warm step is worth it

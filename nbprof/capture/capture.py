@@ -113,7 +113,7 @@ class TraceWindow:
     """When it began, on the clock of the Capture; `ended_ns` likewise."""
     ended_ns: int = 0
     paused_ns: int = 0
-    """How long the code had been paused before: so much later is the clock of `trace`."""
+    """How long the code had been paused before; the clock of `trace` is ahead by that time."""
     marks: tuple[tuple[int, int], ...] = ()
     """What `time.time_ns` read just before and after each mark that was left in `trace`."""
 
@@ -240,7 +240,7 @@ def _no_function(_name: str) -> None:
 class Capture:
     """The raw result of a recording; `ingest.read` turns it into a Profile.
 
-    Its clock is that of `time.time_ns`, without the pauses: as if the code had run through.
+    Its clock is that of `time.time_ns`, without the pauses: as if the code had never stopped.
     """
 
     windows: tuple[TraceWindow, ...] = ()

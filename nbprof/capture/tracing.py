@@ -22,7 +22,7 @@ DEFAULT_LIMIT = 60.0
 GRACE = 0.1
 """How much longer than the limit, as a share of it, a step may be traced to its end."""
 PICK_UP_LOOKS = 20
-"""Looks of the monitor within which the cell's thread should write a window between its ops."""
+"""Looks of the monitor to wait for the cell's thread to write a window between its ops."""
 
 ENDED_BY_LIMIT = "tracing ended after {limit:g} s (-limit)"
 """Note if the limit ended the trace."""

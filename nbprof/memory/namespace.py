@@ -176,7 +176,7 @@ def difference(before: ObjectMemory, after: ObjectMemory) -> ObjectMemory:
             states[now.name] = "changed"
         grown = now.bytes - (was.bytes if was else 0)
         reached = now.reached - (was.reached if was else 0)
-        # A lower bound that is lower than before does not mean that anything was released.
+        # A lower bound may fall although nothing was released.
         is_known = now.exact or was is None or not was.exact or grown > 0
         if now.name in states or (grown and is_known):
             exact = now.exact and (was is None or was.exact)

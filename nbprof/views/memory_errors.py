@@ -1,4 +1,4 @@
-"""What the message of an exception says about memory that could not be had."""
+"""Read from an exception's message how much memory could not be allocated."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _ITEM_BYTES = {"float": 4, "double": 8, "half": 2, "bool": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryRequest:
-    """What was asked for in vain; what the message does not say is NaN or empty."""
+    """An allocation that failed; what the message does not say is NaN or empty."""
 
     asked_bytes: float = nan
     shape: str = ""

@@ -31,7 +31,7 @@ NOT_MEASURED = (
 
 
 FIRST_STEPS = "only the first {:,} of {:,} steps are marked on the curve."
-LEFT_OUT = "about {:.0f} MiB that the trace itself took are left out of the peak."
+LEFT_OUT = "the peak excludes about {:.0f} MiB that the trace itself took."
 
 
 def process_memory(profile: "Profile") -> MemoryResult:

@@ -48,7 +48,7 @@ class Report:
 
     @property
     def lead(self) -> "Lead | None":
-        """What matters more than any row, if there is anything."""
+        """What to show before the rows, if anything matters more."""
         return self.view.lead
 
     @property

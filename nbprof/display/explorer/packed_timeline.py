@@ -25,7 +25,7 @@ BINS = 240
 SPARSE_BELOW = 0.7
 """Share of filled bins below which only the filled ones are stored, by kind."""
 SHARES = 8
-"""An event's share of self time is stored in steps of one in this many, if not its self time."""
+"""Precision of stored shares of self time: one in this many."""
 LEAST_STEPS = 8
 """Fewest steps for which bins begin where steps do."""
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 WHOLE = 0.99
 """Share of the wall time from which on a cell counts as traced."""
 SOME_STEPS = (
-    "op runs, and all sums of them, are of {detailed:,} of {count:,} steps, {percent} of the wall "
+    "the tables cover {detailed:,} of {count:,} steps, {percent} of the wall "
     "time; the rest ran bare: -steps N or -steps A:B traces other or more steps"
 )
 SOME_TIME = (
-    "op runs, and all sums of them, are of {took}, {percent} of the wall time; the rest ran bare: "
+    "the tables cover {took}, {percent} of the wall time; the rest ran bare: "
     "-limit SECONDS traces longer"
 )
 

@@ -242,7 +242,7 @@ def executor(*starts):
 
 def test_op_time_above_the_wall_time_is_explained():
     assert notes_on(executor(0, 50), executor(10, 55)) == [
-        "op time, 160 ms, is more than the 100 ms of wall time: 2 threads ran ops at once, and the "
+        "op time (160 ms) exceeds the 100 ms of wall time: 2 threads ran ops at once, and the "
         "time of each counts"
     ]
 

@@ -27,7 +27,7 @@ class Activity(IntEnum):
     """The user's own lines, or a C function that they call."""
     LIBRARY = 1
     TENSORFLOW = 2
-    """Python of TensorFlow's that neither runs nor builds anything."""
+    """TensorFlow's Python code that neither runs nor builds anything."""
     EAGER_OP = 3
     """Inside the call that runs an op."""
     FUNCTION = 4
@@ -39,14 +39,14 @@ class Activity(IntEnum):
     BUILDING = 7
     """Building a graph."""
     TEARDOWN = 8
-    """Giving up what Keras' fit and the like have used, on their return."""
+    """Releasing what Keras' fit and the like have used, when they return."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Samples:
     """Samples of the cell's thread in order; times in ns since the cell's start.
 
-    Each stands for the time since the one before, the last one for the rest of the cell, too.
+    Each stands for the time since the one before; the last one also for the rest of the cell.
     """
 
     time: Ints

@@ -1,4 +1,4 @@
-"""What the cell's thread did while it was traced: the innermost event of each moment tells."""
+"""What the cell's thread did while it was traced, by the innermost event of each moment."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.work.op_runs import Runs
 
 LONG_NS = 1_000_000
-"""Shortest time of preparing a graph and of giving things up, in ns; usual calls take less."""
+"""Shortest time that counts as building a graph or as teardown, in ns; usual calls take less."""
 EAGERLY, TRACED = b"eager", b"traced"
-"""What TensorFlow says first of a function's call that runs plain Python, or builds a graph."""
+"""How TensorFlow's description of a call begins that runs as plain Python, or traces."""
 DELETE = b"TFE_Delete"
-"""What the names of events begin with in which Python gives up something of TensorFlow's."""
+"""How the names of events begin in which Python releases an object of TensorFlow."""
 
 OUTSIDE, OF_OP, OF_FUNCTION = range(3)
 """Where a piece lies: between calls into TensorFlow, or in one that runs an op or a function."""
@@ -89,7 +89,7 @@ class _Events:
     category: Rows
     """NONE for events that leave it to the one around them."""
     hands_over: Mask
-    """Whether Python hands something to TensorFlow, which may run or just be part of a graph."""
+    """Whether Python dispatches to TensorFlow, to run something or to build a graph."""
     is_call: Mask
     """Whether Python makes TensorFlow do something."""
     is_function: Mask

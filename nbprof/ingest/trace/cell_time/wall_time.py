@@ -45,16 +45,16 @@ BETWEEN_EVENTS = {
     Activity.BUILDING: Category.BUILDING,
     Activity.TEARDOWN: Category.TEARDOWN,
 }
-"""What a sample counts as that was taken while no event was open."""
+"""Category of a sample taken while no event was open."""
 INSIDE_DISPATCH = {
     **dict.fromkeys(Activity, Category.DISPATCH),
     Activity.USER: Category.YOUR_PYTHON,
     Activity.LIBRARY: Category.LIBRARY_PYTHON,
     Activity.THREADS: Category.THREADS,
 }
-"""What a sample counts as that was taken while Python handed something to TensorFlow."""
+"""Category of a sample taken while Python dispatched to TensorFlow."""
 WITHOUT_TRACE = {**BETWEEN_EVENTS, Activity.FUNCTION: Category.GRAPH}
-"""What a sample counts as that was taken outside the trace."""
+"""Category of a sample taken outside the trace."""
 
 
 def spent(trace: "RecordedTrace", runs: "Runs", waits: "InputWaits") -> pd.DataFrame:
@@ -100,7 +100,7 @@ def _between_events(gaps: Pieces, samples: "Samples") -> Ints:
 
 
 def _inside_dispatch(pieces: Pieces, samples: "Samples") -> Ints:
-    """Share out the time in which Python handed something to TensorFlow."""
+    """Divide the time in which Python dispatched to TensorFlow."""
     piece, sample, ns = split(pieces, samples.time)
     total = _add_up(_meaning(INSIDE_DISPATCH, samples.activity[sample]), ns)
     alone = pieces.only(_others(piece, len(pieces.start)))
@@ -141,10 +141,10 @@ def _outside(traced: TracedTime, wall_ns: int) -> Pieces:
 
 
 def split(pieces: Pieces, time: Ints) -> tuple[Rows, Rows, Ints]:
-    """Share out pieces among the samples taken in them, which were taken at these times.
+    """Divide each piece among the samples taken within it; `time` is when they were taken.
 
-    A sample has the time since the one before, the last in a piece also the rest of the piece.
-    Return a piece, a sample and the time in ns that it has of the piece, for each such sample.
+    A sample gets the time since the one before, and the last in a piece also the rest of it. Return
+    the piece, the sample and its time in ns, for each sample that lies in a piece.
     """
     piece = np.searchsorted(pieces.start, time, side="left") - 1
     sample = np.flatnonzero((piece >= 0) & (time <= np.append(pieces.end, 0)[piece]))
