@@ -22,7 +22,7 @@ from nbprof.capture.stack_sampler import (
 
 def sampled(body):
     """Sample a function; return the samples and how long it took, in ns."""
-    sampler = StackSampler()
+    sampler = sampled.by = StackSampler()
     sampler.start()
     began = time.time_ns()
     try:
@@ -48,15 +48,18 @@ def asleep():
 
 
 def until(condition):
-    """Wait until the condition holds."""
+    """Wait until the condition holds, for a minute at most."""
+    deadline = time.monotonic() + 60
     while not condition():
+        assert time.monotonic() < deadline
         time.sleep(0.001)
 
 
 def test_a_sleeping_function_has_the_time_it_slept():
-    log, took = sampled(asleep)
+    log, _ = sampled(asleep)
 
-    assert time_by_function(log)["asleep"] > 0.7 * took
+    spent = time_by_function(log)
+    assert max(spent, key=spent.get) == "asleep"
     file, line, function = log.stacks[log.stack[-1]][-1]
     assert (file, function) == (__file__, "asleep")
     assert line == asleep.__code__.co_firstlineno + 1
@@ -64,7 +67,7 @@ def test_a_sleeping_function_has_the_time_it_slept():
 
 def holds_the_interpreter():
     numbers = np.random.default_rng(7).random(1_000_000).tolist()
-    time.sleep(0.02)  # until then the sampler is running, on a busy machine, too
+    until(lambda: sampled.by._times)  # the sampler has begun
     before = time.time_ns()
     numbers.sort()
     holds_the_interpreter.ns = time.time_ns() - before
@@ -123,10 +126,11 @@ def test_a_deep_stack_keeps_its_innermost_frames():
     def deep(levels):
         return deep(levels - 1) if levels else asleep()
 
-    log, took = sampled(lambda: deep(600))
+    log, _ = sampled(lambda: deep(600))
 
     assert max(map(len, log.stacks)) <= 256
-    assert time_by_function(log)["asleep"] > 0.7 * took
+    spent = time_by_function(log)
+    assert max(spent, key=spent.get) == "asleep"
 
 
 # What it costs
@@ -270,7 +274,7 @@ print("whole")
 def test_interrupts_never_show_the_sampler():
     script = INTERRUPTED.format(path=sys.path)
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
     )
 
     assert done.stdout == "whole\n", done.stderr
