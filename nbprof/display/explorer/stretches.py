@@ -11,9 +11,7 @@ import numpy as np
 from nbprof.display.lane_load import Range, Runs, fill
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from nbprof.arrays import Floats, Mask, Rows
+    from nbprof.arrays import Floats, Ints, Mask, Rows
     from nbprof.display.explorer.buffer_store import BufferStore
     from nbprof.display.explorer.run_kinds import RunKinds
 
@@ -115,7 +113,7 @@ class Stretches:
         return examples
 
 
-def _barely_filled(shares: "Floats", level: "npt.NDArray[np.int64]") -> "Mask":
+def _barely_filled(shares: "Floats", level: "Ints") -> "Mask":
     """Mark the largest share of each stretch in which op runs took less time than a level."""
     largest = shares.argmax(axis=1)[:, np.newaxis]
     barely = (level.sum(axis=1) == 0) & (shares.sum(axis=1) > 0)
