@@ -162,12 +162,12 @@ class Tracing:
     def _close(self) -> None:
         tracer, window = self.tracer, self.tracer.window
         assert window is not None
-        held, seconds = tracer.held(), time.perf_counter() - window.began
+        held, now = tracer.held(), time.perf_counter()
         size = tracer.close()
         if size < 0:
             self.budget.over = True
         else:
-            self.budget.measured(window, size, seconds, held)
+            self.budget.measured(window, size, now, held, in_step=self.clock.in_step)
 
     def _reopen(self) -> None:
         if not self._given_way.is_over():
