@@ -75,8 +75,10 @@ class Budget:
 
     def __init__(self, wanted: StepRange | None = None, *, asked: bool = False) -> None:
         self._wanted = wanted
-        self._whole = CEILING if asked or wanted else BUDGET
-        self._used = 0
+        self.whole = CEILING if asked or wanted else BUDGET
+        """Bytes of trace to record at most."""
+        self.used = 0
+        """Bytes of trace recorded so far."""
         self._steps = 0
         self._warm = 0
         self._per_step = 0.0
@@ -88,6 +90,8 @@ class Budget:
         """Whether nothing more will be traced."""
         self.exhausted = False
         """Whether that is because the budget was used up."""
+        self.came = self.begins_at_once
+        """Whether any of the steps to trace has come."""
 
     @property
     def begins_at_once(self) -> bool:
@@ -101,7 +105,9 @@ class Budget:
         if self.over:
             return Decision.GO_ON
         if window is None:
-            return Decision.BEGIN if self._is_time(built) else Decision.GO_ON
+            is_time = self._is_time(built)
+            self.came |= is_time
+            return Decision.BEGIN if is_time else Decision.GO_ON
         window.steps += 1
         window.warm += not built
         window.stepped = now
@@ -132,7 +138,7 @@ class Budget:
 
     @property
     def _allowed(self) -> float:
-        return min(WINDOW, self._whole - self._used)
+        return min(WINDOW, self.whole - self.used)
 
     def between_steps(self, window: Window, now: float, held: int, *, in_step: bool) -> Decision:
         """Decide at any other time; `in_step` tells whether the cell's thread runs a step."""
@@ -156,7 +162,7 @@ class Budget:
 
         `held` is what the process held before; `in_step` tells whether the window ended in a step.
         """
-        self._used += size
+        self.used += size
         self._warm += window.warm
         self._among_steps = in_step or window.ends_with_step(now)
         if self._among_steps:
@@ -172,9 +178,9 @@ class Budget:
 
     def goes_on(self) -> bool:
         """Return whether there is enough left for another window; otherwise nothing is."""
-        left = self._whole - self._used
+        left = self.whole - self.used
         if self._wanted is None and self._steps and self._among_steps and not self._warm:
-            left = CEILING - self._used  # a warm step is worth it
-        if left < max(self._per_step, LEAST * self._whole):
+            left = CEILING - self.used  # a warm step is worth it
+        if left < max(self._per_step, LEAST * self.whole):
             self.over = self.exhausted = True
         return not self.over

@@ -107,6 +107,24 @@ def test_steps_that_are_asked_for_are_written_in_pieces():
     assert max(cell.windows) * 20_000 <= WINDOW
 
 
+def test_a_budget_that_is_used_up_knows_how_much_it_recorded():
+    budget = Budget(StepRange(count=5000))
+    cell = Cell(budget, steps=5_000, size=20_000)
+
+    assert budget.exhausted
+    assert budget.used == cell.written <= budget.whole == CEILING
+
+
+def test_a_range_has_come_with_its_first_step():
+    budget = Budget(StepRange(first=2, last=4))
+    came = []
+    for _ in range(4):
+        budget.after_step(None, 0.0, 0, built=False)
+        came.append(budget.came)
+
+    assert came == [False, True, True, True]
+
+
 def stretch(budget, *, per_second, looks=MOST_STEPS, after=0):
     """Trace a cell that writes so many bytes a second; return its windows in s.
 
