@@ -160,7 +160,6 @@ def test_an_eager_loop_after_a_single_step_is_traced_in_stretches_too(small_budg
 
     assert run.profile.recording.left_out_bytes < 20 * budget.BUDGET
     assert runs(run.profile)["Sinh"] == 1
-    assert any("the rest ran bare" in note for note in run.profile.notes)
 
 
 def test_a_trace_that_grows_too_large_says_so_and_recommends_nothing_in_vain(monkeypatch):
@@ -248,6 +247,7 @@ def test_a_profiler_that_ran_during_the_steps_asked_for_is_the_reason(steps, tmp
 
 def test_after_giving_way_a_budget_that_is_used_up_opens_no_window(monkeypatch, tmp_path):
     monkeypatch.setattr(budget, "BUDGET", 1)
+    monkeypatch.setattr(budget, "FIRST_LOOK", 1000.0)
     step = tf.function(lambda x: tf.tanh(x))
     x = tf.ones([2])
     with nbprof.profile() as run:
