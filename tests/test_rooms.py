@@ -66,7 +66,7 @@ MAY_IMPORT = {
     "__init__": {"run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"},
 }
 LATE_IMPORTS = {
-    *(("views", "display"), ("views", "display.text")),
+    *(("views", "display"), ("views", "display.text"), ("views", "memory.malloc_stats")),
     *(("views", f"display.explorer.{file}") for file in ("page", "explorer_widget")),
     ("_profile", "display.explorer.page"),
     *(("views", f"export.{file}") for file in ("table", "parquet", "outputs", "whole_file")),
@@ -83,7 +83,7 @@ LATE_IMPORTS = {
     ),
 }
 """Imports allowed inside methods only: views and memory results show themselves, profiles save and
-plot themselves."""
+plot themselves; views give back the memory that this took."""
 
 FOR_TYPE_CHECKERS = {("views", "matplotlib.axes"), ("_profile", "matplotlib.axes")}
 """Imports allowed for type checkers only."""

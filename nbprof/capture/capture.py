@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,15 @@ class Pauses:
         return cut
 
 
+class WhyBare(Enum):
+    """Why part of the recorded code ran without a trace."""
+
+    BUDGET = "the trace had used up its budget"
+    STEPS = "only some steps were asked for"
+    LIMIT = "the limit in seconds had passed"
+    OTHER = "for a reason that a note tells, if any"
+
+
 OPTIMIZER, METRICS, LOSS, BACKWARD = "optimizer", "metrics", "loss", "backward"
 """Parts of the work outside layers; optimizers and metrics also own variables."""
 STATE = "state"
@@ -276,6 +286,8 @@ class Capture:
     """`{file of a cell: its name in the notebook}`, such as `In [3]`."""
     traced_ns: int = 0
     """How much of `wall_ns` was traced, in ns."""
+    why_bare: WhyBare = WhyBare.OTHER
+    """Why the rest was not."""
     steps: StepLog = field(default_factory=no_steps)
     thread: int = 0
     """The cell's thread, as `threading.get_ident` returned it."""

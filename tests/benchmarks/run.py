@@ -60,6 +60,9 @@ def main():
             module = import_module(part)
             results[part] = module.measure(settings)
             _show(module.TITLE, results[part])
+            if part == "long_cells":
+                results["limits"] = module.judge(results[part])
+                _show("Limits of profiling a long cell", results["limits"])
             if part == "reading_traces":
                 results["growth"] = module.growth(results[part])
                 _show("How the time grows, from 100,000 events on", results["growth"])

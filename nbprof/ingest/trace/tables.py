@@ -16,6 +16,7 @@ from nbprof.ingest.trace.attribution import python_lines
 from nbprof.ingest.trace.attribution.devices import CPU
 from nbprof.ingest.trace.cell_time.busy_threads import notes_on_threads
 from nbprof.ingest.trace.cell_time.cell_tables import cell_tables
+from nbprof.ingest.trace.cell_time.long_steps import find_long_steps
 from nbprof.ingest.trace.cell_time.slowdown import estimate_slowdown
 from nbprof.ingest.trace.function_names import distinguish
 from nbprof.ingest.trace.program import python_stacks
@@ -71,12 +72,13 @@ def tabulate(
         trace.host, work.steps, program.model.signatures, trace.origin_ns
     )
     steps = step_table(trace, work.steps)
+    long_steps = find_long_steps(trace, work.steps, steps)
     tables = {
         **_node_tables(work.runs, program, attribution),
         **_run_tables(trace, work, program, attribution),
         **_source_tables(trace, attribution),
         "traces": traces,
-        **cell_tables(trace, work.runs, attribution),
+        **cell_tables(trace, work.runs, attribution, long_steps),
         "steps": steps,
     }
     cost_ns = capture.cost_ns
@@ -94,7 +96,7 @@ def tabulate(
         slowdown_is_least=slowdown.at_least,
     )
     detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
-    detail += notes_on_pauses(capture, attribution.placed)
+    detail += (*long_steps.notes, *notes_on_pauses(capture, attribution.placed))
     notes = (*detail, *capture.notes, *work.notes, *attribution.placed.notes, *retraces)
     return Profile(**tables, recording=recording, notes=notes)
 
