@@ -7,7 +7,9 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Thread
+from pathlib import Path
+from queue import Queue, SimpleQueue
+from threading import Event, Lock, Thread, Timer, get_native_id
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,11 @@ import nbprof
 pytestmark = pytest.mark.tensorflow
 
 tf = pytest.importorskip("tensorflow")
+
+linux_tells = pytest.mark.skipif(
+    not Path(f"/proc/self/task/{get_native_id()}/syscall").exists(),
+    reason="this system does not tell what a thread waits for",
+)
 
 
 class Parts:
@@ -154,6 +161,111 @@ def test_a_cell_that_waits_for_a_pool_of_threads_waits_for_other_threads():
     found = spent(profiled(body))
 
     assert found["waiting for other threads"] > 0.8 * cell.micros["pool"]
+
+
+def later(seconds, act, *arguments):
+    """Let another thread do something after so many seconds."""
+    timer = Timer(seconds, act, arguments)
+    timer.start()
+    return timer
+
+
+def joins():
+    later(0.3, int).join()
+
+
+def awaits_a_future():
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(time.sleep, 0.3).result()
+
+
+def awaits_an_event():
+    event = Event()
+    later(0.3, event.set)
+    event.wait()
+
+
+def gets_from_a_queue():
+    items = Queue()
+    later(0.3, items.put, 1)
+    items.get()
+
+
+def gets_from_a_simple_queue():
+    items = SimpleQueue()
+    later(0.3, items.put, 1)
+    items.get()
+
+
+def takes_a_lock():
+    lock = Lock()
+    lock.acquire()
+    later(0.3, lock.release)
+    with lock:
+        pass
+
+
+PYTHON_WAITS = (joins, awaits_a_future, awaits_an_event, gets_from_a_queue)
+C_WAITS = (gets_from_a_simple_queue, takes_a_lock)
+
+
+@pytest.mark.parametrize(
+    "wait", [*PYTHON_WAITS, *(pytest.param(each, marks=linux_tells) for each in C_WAITS)]
+)
+def test_whatever_waits_for_another_thread_says_so(wait):
+    cell = Parts()
+
+    def body():
+        with cell.part("wait"):
+            wait()
+
+    found = spent(profiled(body))
+
+    assert found["waiting for other threads"] > 0.7 * cell.micros["wait"]
+
+
+def test_python_that_an_eager_op_runs_is_the_users():
+    def sleeps(x):
+        time.sleep(0.3)
+        return x
+
+    found = spent(profiled(lambda: tf.py_function(sleeps, [tf.ones(3)], tf.float32)))
+
+    assert found["your Python"] > 0.9 * 300_000
+    assert found["ops"] < 0.1 * found["your Python"]
+
+
+def test_a_numpy_function_in_eager_code_is_the_users():
+    def sleeps(x):
+        time.sleep(0.3)
+        return x
+
+    found = spent(profiled(lambda: tf.numpy_function(sleeps, [np.ones(3)], tf.float64)))
+
+    assert found["your Python"] > 0.9 * 300_000
+
+
+@pytest.mark.parametrize("calls", [None, 1])
+def test_a_loop_over_a_slow_pipeline_waits_for_input_as_the_advice_says(calls):
+    data = tf.data.Dataset.range(15).map(
+        lambda v: tf.numpy_function(slowly, [v], tf.int64), num_parallel_calls=calls
+    )
+    cell = Parts()
+
+    def body():
+        batches = iter(data)
+        with cell.part("loop"):
+            for batch in batches:
+                tf.square(batch)
+
+    profile = profiled(body)
+
+    found = spent(profile)
+    percent = 100 * found["waiting for input"] / found.total()
+    message = profile.advise().set_index("check").loc["input-bound", "message"]
+    assert found["waiting for input"] > 0.8 * cell.micros["loop"]
+    assert found["your Python"] + found["ops"] < 0.1 * cell.micros["loop"]
+    assert f"{percent:.0f}% of the wall time, was spent waiting for input" in message
 
 
 def test_a_fit_that_waits_for_its_input_says_so_as_the_advice_does():
