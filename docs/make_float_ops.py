@@ -63,6 +63,13 @@ DEPARTURES = (
 )
 
 BELOW = """
+## Recurrent layers
+
+On the CPU, Keras' LSTM and GRU layers are loops of `MatMul` and elementwise ops, each counted
+as above; on a GPU they are one `CudnnRNNV3`. oneDNN changes nothing there: TensorFlow 2 has no
+RNN kernel of oneDNN's, only its kernels for the `MatMul`s inside. `LSTMBlockCellGrad`, which
+no layer of Keras' uses, is `n/a`.
+
 ## Functions that XLA compiled
 
 A trace holds the program that XLA made of a function (its HLO). Each HLO op is counted on it:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from nbprof.units import format_seconds
 
+MEMORY_ERRORS = ("ResourceExhaustedError", "MemoryError")
+"""Exceptions that say that memory ran out."""
 SLOWER = 1.1
 """Slowdown from which one decimal is enough."""
 
@@ -32,8 +34,11 @@ class Recording:
     """Whether functions, layers and variables are known; a trace alone has none."""
     error: str = ""
     """The exception that ended the cell, such as `ValueError`; empty if it ran to its end."""
+    memory_error: str = ""
+    """The one of `MEMORY_ERRORS` that it is, was raised from or while it was handled."""
     error_message: str = ""
-    """What the exception says; a very long message lacks its middle."""
+    """What that exception says, or else the one that ended the cell; a very long message lacks its
+    middle."""
     error_line: str = ""
     """The innermost of the user's lines it came through, such as `In [3]:4:<module>`."""
     memory: str = ""
@@ -64,6 +69,11 @@ class Recording:
             digits = 1 if self.slowdown >= SLOWER else 2
             parts.append(f"cell slowed {about} {self.slowdown:.{digits}f} ×")
         return " · ".join(parts)
+
+    @property
+    def ran_out_of_memory(self) -> bool:
+        """Whether memory ran out when the cell ended."""
+        return self.memory_error != "" or self.error in MEMORY_ERRORS
 
     @property
     def ended(self) -> str:

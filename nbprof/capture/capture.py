@@ -94,12 +94,14 @@ class SampleLog:
     thread: Ints
     stack: Ints
     """Index into `stacks`."""
+    waited: Mask
+    """Whether the thread did nothing but wait for another one since the sample before."""
 
 
 def no_samples() -> SampleLog:
     """Return the empty log of code whose stacks were not sampled."""
     none = np.zeros(0, dtype=np.int64)
-    return SampleLog((), none, none, none)
+    return SampleLog((), none, none, none, none.astype(bool))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

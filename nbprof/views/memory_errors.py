@@ -4,9 +4,6 @@ import re
 from dataclasses import dataclass
 from math import nan, prod
 
-ERRORS = ("ResourceExhaustedError", "MemoryError")
-"""Exceptions that say that memory ran out."""
-
 _TENSOR = re.compile(
     r"OOM when allocating tensor with shape(?P<shape>\[[\d,]{0,400}\]) and type (?P<dtype>\w+)"
     r"(?: on (?P<device>\S+))?"

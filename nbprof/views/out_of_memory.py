@@ -14,7 +14,7 @@ from nbprof.views.live_memory import (
     source_lines,
     tensors,
 )
-from nbprof.views.memory_errors import ERRORS, MemoryRequest, read_message
+from nbprof.views.memory_errors import MemoryRequest, read_message
 from nbprof.views.outside_ops import OUTSIDE_OPS
 from nbprof.views.view import Lead
 
@@ -59,7 +59,7 @@ class OutOfMemory:
 def out_of_memory(profile: "Profile") -> OutOfMemory | None:
     """Return what the cell ran out of memory with; None if it did not."""
     recording = profile.recording
-    if recording.error not in ERRORS:
+    if not recording.ran_out_of_memory:
         return None
     request = read_message(recording.error_message)
     run = _failed_run(profile, request)
