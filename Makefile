@@ -30,7 +30,7 @@ bench: .venv/.bench-stamp  ## measure nbprof beside its peers (ARGS="--help" sho
 
 bench-ui: .venv/.bench-stamp  ## measure the explorer beside its peers, in a browser
 	@missing=$$(bash tests/support/install_chromium.sh); [ -z "$$missing" ] || { echo "Not measured: $$missing."; exit 1; }
-	@$(python) tests/benchmarks/run.py explorer $(ARGS)
+	@$(python) tests/benchmarks/run.py explorer timeline_pixels $(ARGS)
 
 docs: .venv/.docs-stamp    ## build the documentation into build/docs
 	@NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build --strict --config-file - < docs/mkdocs.yml

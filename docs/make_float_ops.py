@@ -16,8 +16,8 @@ written by `python docs/make_float_ops.py`.
   in a graph, with oneDNN and without, fused and not. What a program computes can differ, though:
   eager code also computes gradients that nobody uses, which a graph leaves out.
 - An op that computes nothing has **0**: it moves data (`Reshape`, `Transpose`, `GatherV2`), reads
-  or sets a variable, calls a function whose ops are counted by themselves, or works on truth
-  values, whole numbers or texts.
+  or sets a variable, calls a function whose ops are counted by themselves, or works on
+  booleans, integers or strings.
 - An op that computes something but is in neither list is **`n/a`**, never 0, and a note names it
   with its share of the op time: `Cholesky`, `FFT`, random numbers, ops of your own. Totals then
   leave it out.
@@ -43,7 +43,7 @@ DEPARTURES = (
     (
         "gradients of a convolution (`Conv2DBackpropInput`, `Conv2DBackpropFilter`)",
         "from the size of the image and the stride: too high with `VALID` padding, since it also "
-        "counts places where the kernel never was",
+        "counts places that the kernel never reached",
         "exactly the products of the convolution that it is the gradient of, whatever the padding, "
         "stride and dilation; so also for `Conv2DTranspose`, which runs `Conv2DBackpropInput`",
     ),
@@ -63,6 +63,13 @@ DEPARTURES = (
 )
 
 BELOW = """
+## Recurrent layers
+
+On the CPU, Keras' LSTM and GRU layers are loops of `MatMul` and elementwise ops, each counted
+as above; on a GPU they are one `CudnnRNNV3`. oneDNN changes nothing there: TensorFlow 2 has no
+RNN kernel of oneDNN's, only its kernels for the `MatMul`s inside. `LSTMBlockCellGrad`, which
+no layer of Keras' uses, is `n/a`.
+
 ## Functions that XLA compiled
 
 A trace holds the program that XLA made of a function (its HLO). Each HLO op is counted on it:

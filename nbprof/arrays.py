@@ -15,6 +15,8 @@ Words = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 Letters = npt.NDArray[np.uint8]
 """Single bytes."""
+Names = npt.NDArray[np.object_]
+"""Texts, as objects."""
 Positions = npt.NDArray[np.integer[Any]]
 """Positions or sizes in bytes, in any integer type."""
 
@@ -61,6 +63,13 @@ def distinct(values: npt.NDArray[np.integer], width: int) -> tuple[Rows, Rows]:
     number = np.empty(width, dtype=np.intp)
     number[found] = np.arange(len(found))
     return found, number[values]
+
+
+def count_distinct(group: npt.NDArray[np.integer], value: Ints, count: int) -> Rows:
+    """Return how many distinct values each of `count` groups has."""
+    low = value.min(initial=0)
+    groups, _, _ = distinct_pairs(group, value - low, int(value.max(initial=0) - low) + 1)
+    return np.bincount(groups, minlength=count)
 
 
 def distinct_pairs(

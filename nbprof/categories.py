@@ -9,7 +9,7 @@ class Category(IntEnum):
     YOUR_PYTHON = 0
     LIBRARY_PYTHON = 1
     PYTHON = 2
-    """Python of which no sample tells whose it is."""
+    """Python, the user's or a library's: no sample tells which."""
     BUILDING = 3
     COMPILING = 4
     DISPATCH = 5

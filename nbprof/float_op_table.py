@@ -1,4 +1,4 @@
-"""What is known about the float operations of op types: how to count them, none at all, or nothing.
+"""How to count the float operations of each op type, as far as that is known.
 
 `COUNTED` names a formula for op types that compute, `NO_WORK` matches those that compute nothing.
 The float operations of all other types are unknown. `ingest/trace/shapes/flops.py` has the
@@ -158,7 +158,7 @@ COUNTED = (
         formula="einsum",
         types=("Einsum", "XlaEinsum"),
         says="2 × product of the sizes of all indices; without an index that is summed over, 1 ×. "
-        "An index that only one operand has and the output lacks is summed before",
+        "An index that only one operand has, and not the output, is summed over first",
         attributes=("equation",),
     ),
     Counted(
@@ -172,7 +172,7 @@ COUNTED = (
             *("Conv2DBackpropInput", "Conv2DBackpropInputV2"),
             *("Conv3DBackpropInput", "Conv3DBackpropInputV2"),
         ),
-        says="what the convolution has that it is the gradient of; also for `Conv2DTranspose`",
+        says="as many as the convolution it is the gradient of; also for `Conv2DTranspose`",
     ),
     Counted(
         formula="gradient to the kernel",
@@ -180,7 +180,7 @@ COUNTED = (
             *("Conv2DBackpropFilter", "Conv2DBackpropFilterV2"),
             *("Conv3DBackpropFilter", "Conv3DBackpropFilterV2"),
         ),
-        says="what the convolution has that it is the gradient of",
+        says="as many as the convolution it is the gradient of",
     ),
     Counted(
         formula="depthwise convolution",
@@ -190,12 +190,12 @@ COUNTED = (
     Counted(
         formula="depthwise gradient to the convolved",
         types=("DepthwiseConv2dNativeBackpropInput",),
-        says="what the convolution has that it is the gradient of",
+        says="as many as the convolution it is the gradient of",
     ),
     Counted(
         formula="depthwise gradient to the kernel",
         types=("DepthwiseConv2dNativeBackpropFilter",),
-        says="what the convolution has that it is the gradient of",
+        says="as many as the convolution it is the gradient of",
     ),
     Counted(
         formula="pool",

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from nbprof.units import format_seconds
 
+MEMORY_ERRORS = ("ResourceExhaustedError", "MemoryError")
+"""Exceptions that say that memory ran out."""
 SLOWER = 1.1
-"""From this slowdown on one digit after the point is enough."""
+"""Slowdown from which one decimal is enough."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,11 @@ class Recording:
     """Whether functions, layers and variables are known; a trace alone has none."""
     error: str = ""
     """The exception that ended the cell, such as `ValueError`; empty if it ran to its end."""
+    memory_error: str = ""
+    """The one of `MEMORY_ERRORS` that it is, was raised from or while it was handled."""
     error_message: str = ""
-    """What the exception says; a very long message lacks its middle."""
+    """What that exception says, or else the one that ended the cell; a very long message lacks its
+    middle."""
     error_line: str = ""
     """The innermost of the user's lines it came through, such as `In [3]:4:<module>`."""
     memory: str = ""
@@ -51,13 +56,13 @@ class Recording:
     outside_ops_bytes: float = 0.0
     """Bytes alive at the peak of live memory that no known op run had allocated."""
     slowdown: float = -1.0
-    """How many times as long as bare the cell took, estimated; -1: not known."""
+    """Estimated time of the cell, as a multiple of its time without profiling; -1: not known."""
     slowdown_is_least: bool = False
-    """Whether it was slowed at least so much; otherwise about so much."""
+    """Whether `slowdown` is a lower bound, not an estimate."""
 
     @property
     def cost(self) -> str:
-        """What profiling cost, for the headline; empty if it cost nothing that is known."""
+        """What profiling cost, for the headline; empty if no cost is known."""
         parts = []
         if self.cost_ns:
             parts.append(f"profiling added {format_seconds(self.cost_ns)} around it")
@@ -66,6 +71,11 @@ class Recording:
             digits = 1 if self.slowdown >= SLOWER else 2
             parts.append(f"cell slowed {about} {self.slowdown:.{digits}f} ×")
         return " · ".join(parts)
+
+    @property
+    def ran_out_of_memory(self) -> bool:
+        """Whether memory ran out when the cell ended."""
+        return self.memory_error != "" or self.error in MEMORY_ERRORS
 
     @property
     def ended(self) -> str:

@@ -184,7 +184,7 @@ def _with_memory(profile: "Profile", memory: "Measurement", capture: "Capture") 
     )
     in_words = MemoryResult((own,)).summary
     if left_out >= NOTABLE_BYTES:
-        in_words += f" without about {left_out / NOTABLE_BYTES:.0f} MiB of the trace"
+        in_words += f" (excluding about {left_out / NOTABLE_BYTES:.0f} MiB of trace)"
     recording = replace(
         profile.recording,
         memory=in_words,

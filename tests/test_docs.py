@@ -51,8 +51,9 @@ def test_links_between_pages_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_every_file_named_in_the_architecture_exists():
-    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["architecture.md", "how-it-works.md"])
+def test_every_file_named_in_the_architecture_exists(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
 
     named = set(re.findall(r"`((?:\w+/)?\w+\.py)`", text))
     there = {file.name for file in (TOP / "nbprof").rglob("*.py")}

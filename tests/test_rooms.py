@@ -7,6 +7,8 @@ import sys
 import pytest
 from support.paths import PACKAGE
 
+from nbprof.view_kinds import VIEWS
+
 SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
     *("op_types", "float_op_table", "view_kinds", "step_ranges", "flags", "flag_values", "note"),
@@ -24,6 +26,19 @@ MAY_IMPORT = {
     "ingest/trace": {
         *("ingest.trace", "ingest.xspace", "ingest.protobuf"),
         *("capture.capture", "capture.kerases", "_profile", "lazy_tables"),
+    },
+    **{
+        f"ingest/trace/{part}": {
+            *(f"ingest.trace.{name}" for name in (part, *parts, "function_names", "stages")),
+            *("ingest.xspace", "ingest.protobuf", "capture.capture", "capture.kerases"),
+        }
+        for part, parts in {
+            "work": (),
+            "program": ("work",),
+            "attribution": ("work", "program"),
+            "shapes": ("work", "program", "attribution"),
+            "cell_time": ("work", "attribution"),
+        }.items()
     },
     "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},
@@ -51,7 +66,7 @@ MAY_IMPORT = {
     "__init__": {"run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"},
 }
 LATE_IMPORTS = {
-    *(("views", "display"), ("views", "display.text")),
+    *(("views", "display"), ("views", "display.text"), ("views", "memory.malloc_stats")),
     *(("views", f"display.explorer.{file}") for file in ("page", "explorer_widget")),
     ("_profile", "display.explorer.page"),
     *(("views", f"export.{file}") for file in ("table", "parquet", "outputs", "whole_file")),
@@ -68,7 +83,7 @@ LATE_IMPORTS = {
     ),
 }
 """Imports allowed inside methods only: views and memory results show themselves, profiles save and
-plot themselves."""
+plot themselves; views give back the memory that this took."""
 
 FOR_TYPE_CHECKERS = {("views", "matplotlib.axes"), ("_profile", "matplotlib.axes")}
 """Imports allowed for type checkers only."""
@@ -77,7 +92,8 @@ OUTSIDERS = {
     "tensorflow": {"capture"},
     "IPython": {"magics", "__init__"},
     "pandas": {
-        *("ingest/trace", "ingest/tfprof", "ingest/saved"),
+        *("ingest/trace", "ingest/trace/attribution", "ingest/trace/cell_time"),
+        *("ingest/tfprof", "ingest/saved"),
         *("views", "export", "_profile", "lazy_tables", "memory"),
     },
     "matplotlib": {"display"},
@@ -91,10 +107,11 @@ OUTSIDERS = {
 
 
 def room_of(file):
-    """Return the room of a file; each sub-room of `ingest` counts as a room."""
-    parts = file.relative_to(PACKAGE).parts
-    depth = 2 if parts[0] == "ingest" and len(parts) > 2 else 1
-    return "/".join(parts[:depth]).removesuffix(".py")
+    """Return the room of a file; the rooms inside `ingest` and `ingest/trace` are ones, too."""
+    folders = file.relative_to(PACKAGE).parent.parts
+    if folders[:1] == ("ingest",):
+        return "/".join(folders[:3] if folders[:2] == ("ingest", "trace") else folders[:2])
+    return folders[0] if folders else file.stem
 
 
 def imports(tree):
@@ -142,6 +159,17 @@ def test_a_room_imports_only_what_it_may(file):
         assert not inner or any(
             inner == name or inner.startswith(f"{name}.") for name in allowed
         ), f"{file.name} imports {module}"
+
+
+@pytest.mark.parametrize("file", sorted((PACKAGE / "display").rglob("*.py")), ids=lambda f: f.stem)
+def test_display_makes_no_view(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+
+    for module, _, for_type_checkers in imports(tree):
+        assert for_type_checkers or not module.startswith("nbprof.views"), module
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        called = ast.unparse(call.func)
+        assert not called.endswith((".view", *(f".{name}" for name in VIEWS))), called
 
 
 def test_every_file_and_folder_of_the_package_is_in_the_table():

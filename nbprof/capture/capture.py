@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -93,12 +94,14 @@ class SampleLog:
     thread: Ints
     stack: Ints
     """Index into `stacks`."""
+    waited: Mask
+    """Whether the thread did nothing but wait for another one since the sample before."""
 
 
 def no_samples() -> SampleLog:
     """Return the empty log of code whose stacks were not sampled."""
     none = np.zeros(0, dtype=np.int64)
-    return SampleLog((), none, none, none)
+    return SampleLog((), none, none, none, none.astype(bool))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,7 +116,7 @@ class TraceWindow:
     """When it began, on the clock of the Capture; `ended_ns` likewise."""
     ended_ns: int = 0
     paused_ns: int = 0
-    """How long the code had been paused before: so much later is the clock of `trace`."""
+    """How long the code had been paused before; the clock of `trace` is ahead by that time."""
     marks: tuple[tuple[int, int], ...] = ()
     """What `time.time_ns` read just before and after each mark that was left in `trace`."""
 
@@ -165,6 +168,15 @@ class Pauses:
         for start, end in zip(self.start_ns.tolist(), self.end_ns.tolist(), strict=True):
             cut -= np.clip(time_ns - start, 0, end - start)
         return cut
+
+
+class WhyBare(Enum):
+    """Why part of the recorded code ran without a trace."""
+
+    BUDGET = "the trace had used up its budget"
+    STEPS = "only some steps were asked for"
+    LIMIT = "the limit in seconds had passed"
+    OTHER = "for a reason that a note tells, if any"
 
 
 OPTIMIZER, METRICS, LOSS, BACKWARD = "optimizer", "metrics", "loss", "backward"
@@ -240,7 +252,7 @@ def _no_function(_name: str) -> None:
 class Capture:
     """The raw result of a recording; `ingest.read` turns it into a Profile.
 
-    Its clock is that of `time.time_ns`, without the pauses: as if the code had run through.
+    Its clock is that of `time.time_ns`, without the pauses: as if the code had never stopped.
     """
 
     windows: tuple[TraceWindow, ...] = ()
@@ -276,6 +288,8 @@ class Capture:
     """`{file of a cell: its name in the notebook}`, such as `In [3]`."""
     traced_ns: int = 0
     """How much of `wall_ns` was traced, in ns."""
+    why_bare: WhyBare = WhyBare.OTHER
+    """Why the rest was not."""
     steps: StepLog = field(default_factory=no_steps)
     thread: int = 0
     """The cell's thread, as `threading.get_ident` returned it."""

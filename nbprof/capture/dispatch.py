@@ -51,7 +51,7 @@ LAYER = -1
 PART = -2
 """Key in a site, in place of a code object, that precedes the index of a part in PARTS."""
 FORWARD = -3
-"""Key in a site, in place of a code object, that precedes the site of the op of a gradient."""
+"""Key in a site, in place of a code object, before the site of the op that a gradient is of."""
 
 VARIABLES_USED = {
     **dict.fromkeys(("ReadVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"), 1),

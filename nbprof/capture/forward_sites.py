@@ -13,7 +13,7 @@ from nbprof.capture.compat import tensor_shapes
 MOST_CALLS = 20_000
 """Calls in a generation; those before the latest two generations are forgotten."""
 MOST_OPS = 1 << 16
-"""More than there are kinds of ops."""
+"""Factor that packs a tensor's id and the number of an op type into one key."""
 RETURNED = 0
 """Stands for the op of a tensor that a call returned."""
 

@@ -165,6 +165,7 @@ class Recorder:
             cost_ns=self._cost_ns,
             watched_ns=self._watch.cost_ns,
             traced_ns=self._traced_ns(wall_ns),
+            why_bare=tracing.why_bare,
             notes=self._notes,
             has_memory=tracing.tracer.has_memory,
             only_large=self._only_large,

@@ -1,5 +1,6 @@
 """The clock of steps: when each step of a cell began and ended, traced or not."""
 
+import math
 import threading
 import time
 from array import array
@@ -29,6 +30,8 @@ class StepClock:
         """The cell's thread."""
         self.count = 0
         """How many steps of the cell's thread have ended."""
+        self.ended_ns = 0
+        """When the last of them ended, as `time.time_ns` reports it; 0 before that."""
         self._ended = ended
         # For each step: start, end, thread, name, whether it traced a function. Flat, because
         # objects would trigger garbage collections.
@@ -47,6 +50,10 @@ class StepClock:
         """Whether the cell's thread is inside a step."""
         own = self._open.get(self.thread)
         return own is not None and (own.depth > 0 or own.in_session)
+
+    def since_step(self) -> float:
+        """Return how many seconds ago the cell's thread ended a step; infinite before that."""
+        return (time.time_ns() - self.ended_ns) / 1e9 if self.ended_ns else math.inf
 
     @contextmanager
     def running(
@@ -130,6 +137,7 @@ class StepClock:
         self._steps.extend((own.start_ns, end_ns, own.thread, name, own.built))
         if own.thread == self.thread:
             self.count += 1
+            self.ended_ns = max(self.ended_ns, end_ns)
             self._ended(own.built)
 
 

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from nbprof.capture.budget import Budget, Decision
+from nbprof.capture.budget import LONG_BETWEEN, MEGABYTE, Budget, Decision
+from nbprof.capture.capture import WhyBare
 from nbprof.capture.compat import switches
 from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.given_way import GivenWay
@@ -22,10 +23,17 @@ DEFAULT_LIMIT = 60.0
 GRACE = 0.1
 """How much longer than the limit, as a share of it, a step may be traced to its end."""
 PICK_UP_LOOKS = 20
-"""Looks of the monitor within which the cell's thread should write a window between its ops."""
+"""Looks of the monitor to wait for the cell's thread to write a window between its ops."""
 
 ENDED_BY_LIMIT = "tracing ended after {limit:g} s (-limit)"
 """Note if the limit ended the trace."""
+ENDED_BY_CEILING = (
+    "tracing ended because the trace had grown to {size:.2g} MB, and nbprof records at most "
+    "{most:.2g} MB of a cell: {remedy}"
+)
+"""Note if the trace grew too large, although more was asked for."""
+FEWER_STEPS = "ask for fewer steps, or for later ones with -steps A:B"
+ONE_PART = "put `with nbprof.profile():` around the part to see, or record less with -light"
 NEVER_CAME = (
     "-steps {steps} was never reached: the cell ran {count:,} steps; -steps A:B traces those from "
     "A up to B, -steps N traces N after the first warm one"
@@ -77,11 +85,14 @@ class Tracing:
         self._limit = DEFAULT_LIMIT if extent.limit is None else extent.limit
         self._light = extent.light
         self._wanted = extent.steps
+        self._asked_for_more = extent.steps is not None or extent.limit is not None
         self._watch = watch
         self._given_way = GivenWay()
         self._since_ns: int | None = None
         """When the first window was opened, in ns of the cell's time."""
         self._expired = False
+        self._ended_by_limit = False
+        self._is_opening = False
         self._looks = 0
         self._began_ns = 0
 
@@ -113,11 +124,22 @@ class Tracing:
             self.budget.over = True
             if self.tracer.window is not None:
                 self.tracer.close()
-        if self._wanted is not None and not (self.tracer.windows or self.tracer.problem):
+        if not (self.budget.came or self.tracer.problem):
             self.notes.append(NEVER_CAME.format(steps=self._wanted, count=self.clock.count))
         self.notes += self._given_way.notes()
         if self.tracer.problem:
             self.notes.append(self.tracer.problem)
+
+    @property
+    def why_bare(self) -> WhyBare:
+        """Why the trace does not cover the whole cell, if it does not."""
+        if self._ended_by_limit:
+            return WhyBare.LIMIT
+        if self._asked_for_more and self.budget.exhausted:
+            return WhyBare.OTHER  # a note tells
+        if self._wanted is not None:
+            return WhyBare.STEPS
+        return WhyBare.BUDGET if self.budget.exhausted else WhyBare.OTHER
 
     def abandon(self) -> None:
         """Switch everything off and drop what the open window has recorded."""
@@ -133,7 +155,9 @@ class Tracing:
         decision = budget.after_step(window, time.perf_counter(), held, built=built)
         if self._expired:
             decision = Decision.END
-        if decision is not Decision.GO_ON:
+        if decision is Decision.BEGIN and not self._given_way.is_over():
+            self._given_way.keeps_out()
+        elif decision is not Decision.GO_ON:
             self._do_and_pause(decision)
 
     @interrupts_wait()
@@ -148,32 +172,43 @@ class Tracing:
             self._watch.due = None
             if budget.over:
                 return
-            if decision is Decision.BEGIN:
-                if tracer.window is None:
-                    self._reopen()
-                return
             if tracer.window is not None:
+                if decision is Decision.BEGIN:
+                    return
                 self._close()
             if decision is Decision.END:
-                budget.over = True
-                if self._expired:
-                    self.notes.append(ENDED_BY_LIMIT.format(limit=self._limit))
+                self._end_as_asked()
             elif budget.goes_on():
                 self._reopen()
+            elif budget.exhausted and self._asked_for_more:
+                self._note_ceiling()
+
+    def _end_as_asked(self) -> None:
+        self.budget.over = True
+        if self._expired:
+            self._ended_by_limit = True
+            self.notes.append(ENDED_BY_LIMIT.format(limit=self._limit))
+
+    def _note_ceiling(self) -> None:
+        size, most = self.budget.used / MEGABYTE, self.budget.whole / MEGABYTE
+        remedy = FEWER_STEPS if self.clock.count else ONE_PART
+        self.notes.append(ENDED_BY_CEILING.format(size=size, most=most, remedy=remedy))
 
     def _close(self) -> None:
         tracer, window = self.tracer, self.tracer.window
         assert window is not None
-        held, seconds = tracer.held(), time.perf_counter() - window.began
+        held, now = tracer.held(), time.perf_counter()
         size = tracer.close()
         if size < 0:
             self.budget.over = True
         else:
-            self.budget.measured(window, size, seconds, held)
+            self.budget.measured(window, size, now, held, in_step=self.clock.in_step)
 
     def _reopen(self) -> None:
         if not self._given_way.is_over():
+            self._given_way.keeps_out()
             return
+        self._is_opening = True
         try:
             self.open()
         except Exception as error:  # noqa: BLE001 our failure must not become the user's
@@ -181,15 +216,20 @@ class Tracing:
             self.notes.append(NOT_RESUMED.format(error=f"{type(error).__name__}: {error}"))
         else:
             self._given_way.resumed(self.cell_ns())
+        finally:
+            self._is_opening = False
 
     @interrupts_wait()
     def _give_way(self, name: str, logdir: str) -> None:
-        """Close the window because the user's code starts a profiler of its own."""
+        """Close the window, if one is open: the user's code starts a profiler of its own."""
         start_ns, tracer = time.time_ns(), self.tracer
         with tracer.lock:
-            if tracer.window is None:
+            if self._is_opening:  # it is nbprof's own profiler that starts
                 return
-            self._given_way.to(name, logdir, self.cell_ns())
+            is_open = tracer.window is not None
+            self._given_way.to(name, logdir, self.cell_ns(), traced=is_open)
+            if not is_open:
+                return
             self._close()
             if threading.get_ident() == self.clock.thread:
                 tracer.pause(start_ns)
@@ -201,7 +241,7 @@ class Tracing:
         if budget.over:
             return False
         if window is None:
-            if self._given_way.waits and not clock.count and self._given_way.is_over():
+            if self._may_resume():
                 self._do(Decision.BEGIN)  # without steps, nobody else would
             return True
         now = time.perf_counter()
@@ -217,6 +257,11 @@ class Tracing:
         if decision is not Decision.GO_ON:
             self._cut_soon(is_urgent=decision is Decision.HURRY or self._light)
         return True
+
+    def _may_resume(self) -> bool:
+        """Return whether nbprof gave way to a profiler that has stopped, and no step is near."""
+        is_among_steps = self.clock.in_step or self.clock.since_step() <= LONG_BETWEEN
+        return self._given_way.waits and not is_among_steps and self._given_way.is_over()
 
     def _is_expired(self) -> bool:
         """Return whether the limit has passed; a step may then go on for a little while."""

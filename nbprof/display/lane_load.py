@@ -8,9 +8,8 @@ the time that the views count, except where a column would be more than full.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from nbprof.arrays import Floats, Rows
+from nbprof.arrays import Floats, Mask, Rows
 
 TINY = 1e-9
 """Smallest share of a column that is not a rounding error."""
@@ -58,7 +57,7 @@ def _columns(micros: Floats, shown: Range) -> Floats:
     return np.clip((micros - shown.start) / shown.column, 0, shown.columns)
 
 
-def chosen(runs: Runs, wanted: "npt.NDArray[np.bool_]") -> Runs:
+def chosen(runs: Runs, wanted: "Mask") -> Runs:
     """Keep some of the runs."""
     return Runs(
         *(runs.lane[wanted], runs.colour[wanted]),

@@ -9,9 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy.typing as npt
-
     from nbprof._profile import Profile
+    from nbprof.arrays import Floats
 
 NUMBER = re.compile(r"/-?\d{6,}$")
 """The number that TensorFlow appends to the names of its threads."""
@@ -23,7 +22,7 @@ CELL = "the cell's thread"
 """The name of the lane that ran the cell itself."""
 
 
-def order(profile: "Profile", busy: "npt.NDArray[np.float64]", most: int) -> list[int]:
+def order(profile: "Profile", busy: "Floats", most: int) -> list[int]:
     """Return the `most` busiest threads, grouped by device.
 
     The cell's device comes first, and on it the cell's own thread.

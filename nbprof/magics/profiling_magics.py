@@ -103,9 +103,11 @@ class NbprofMagics(Magics):
             raised = None  # otherwise its traceback would keep it alive
 
     def _report(self, run: ProfiledRun, request: Request, raised: BaseException | None) -> None:
-        run.finish(raised)
-        self._show(run.profile, request)
-        give_back_memory()
+        try:
+            run.finish(raised)
+            self._show(run.profile, request)
+        finally:
+            give_back_memory()
 
     def _show(self, profile: "Profile", request: Request) -> None:
         from IPython.display import display

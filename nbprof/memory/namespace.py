@@ -1,10 +1,10 @@
 """What the names of a notebook hold (`%memobj`), and what a cell left behind (`%%memobj`)."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbprof.memory.object_sizes import Sizer, owns_data, type_name
 from nbprof.memory.result_base import Result
@@ -19,6 +19,15 @@ PATIENCE = 4
 """How many times longer to size again what was sized in time before."""
 SHARED_SECONDS = 0.2
 """Time budget for sizing again, each by itself, the names that share memory, in seconds."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """All objects of one type that a name, or all names, keep alive."""
+
+    type: str
+    count: int
+    bytes: float
 
 
 @dataclass(frozen=True)
@@ -37,15 +46,16 @@ class Name:
     """The object's id, to detect that a cell bound the name to another object."""
     late_at: float = math.inf
     """How many of its objects had been met when the time for sizing was up."""
+    kinds: tuple[Kind, ...] = ()
+    """What it holds, by type."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there was time to meet all of its objects."""
+        return self.exact or self.late_at == math.inf
 
 
-@dataclass(frozen=True)
-class Kind:
-    """All objects of one type that the names keep alive."""
-
-    type: str
-    count: int
-    bytes: float
+Sized = TypeVar("Sized", Name, Kind)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +71,10 @@ class ObjectMemory(Result):
     change: bool = False
     states: Mapping[str, str] | None = None
     """`new`, `gone` or `changed` (now another object), by name."""
+    unknown_names: tuple[str, ...] = ()
+    """Names of which it is not known how much more they hold: there was no time to size them."""
+    unknown_kinds: tuple[str, ...] = ()
+    """Types of which, for that reason, it is not known how much more there is."""
 
     @property
     def total(self) -> float:
@@ -133,17 +147,18 @@ def size_names(
     found = {}
     for name in sorted(sizable, key=lambda name: _rank(sizable[name])):
         size, exact = sizer.add(sizable[name], most.get(name, math.inf))
-        found[name] = size, exact, sizer.shares, sizer.late_at
+        kinds = tuple(Kind(kind, *figures) for kind, figures in sizer.by_type.items())
+        found[name] = size, exact, sizer.shares, sizer.late_at, kinds
     by_itself = Sizer(SHARED_SECONDS, beyond)
     sized = []
     for name, value in sizable.items():
-        size, exact, shares, late_at = found[name]
+        size, exact, shares, late_at, kinds = found[name]
         reached = max(size, by_itself.fresh().add(value)[0]) if shares else size
-        sized.append(Name(name, type_name(type(value)), size, reached, exact, id(value), late_at))
-    kinds = (Kind(kind, *figures) for kind, figures in sizer.by_type.items())
+        kind = type_name(type(value))
+        sized.append(Name(name, kind, size, reached, exact, id(value), late_at, kinds))
     return ObjectMemory(
-        tuple(sorted(sized, key=lambda each: -each.bytes)),
-        tuple(sorted(kinds, key=lambda each: -each.bytes)),
+        _largest_first(sized),
+        _add_up(kind for each in sized for kind in each.kinds),
         resident,
         rows,
     )
@@ -164,43 +179,98 @@ def resident_bytes() -> float:
     return float(stretch.before)
 
 
+@dataclass(frozen=True)
+class _Looks:
+    """What a name held in two looks at it, None where there was no such name."""
+
+    before: Name | None
+    after: Name | None
+
+    @property
+    def state(self) -> str:
+        """`new`, `gone`, `changed` (now another object) or, for the same object, nothing."""
+        if self.before is None or self.after is None:
+            return "new" if self.before is None else "gone"
+        return "" if self.before.identity == self.after.identity else "changed"
+
+    @property
+    def change(self) -> Name:
+        """The name with how much more it holds."""
+        was, now = self.before or NOTHING, self.after or NOTHING
+        name = self.after or self.before or NOTHING
+        exact = was.exact and now.exact
+        return Name(name.name, name.type, now.bytes - was.bytes, now.reached - was.reached, exact)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the change is known: objects met before and no more do not mean it shrank."""
+        was, now = self.before, self.after
+        if self.state or was is None or now is None or now.is_whole:
+            return True
+        if was.is_whole:
+            return sum(kind.bytes for kind in now.kinds) > was.bytes
+        # As many objects were met in both looks. Estimates from other types of them mean nothing.
+        return {k.type: k.count for k in was.kinds} == {k.type: k.count for k in now.kinds}
+
+    def has_changed(self, others_are_unknown: bool) -> bool:
+        """Return whether it holds more or less; what it shares may have counted for another."""
+        if self.state:
+            return True
+        change = self.change
+        return bool(change.reached if others_are_unknown else change.bytes)
+
+    @property
+    def kinds_are_known(self) -> bool:
+        """Whether all objects were met both times; what is new or gone is at least what was met."""
+        both = [name for name in (self.before, self.after) if name]
+        return len(both) == 1 or all(name.is_whole for name in both)
+
+
+NOTHING = Name("", "", 0, 0, exact=True)
+
+
 def difference(before: ObjectMemory, after: ObjectMemory) -> ObjectMemory:
     """Return what changed between two measurements: names and types that hold more or less."""
-    names, states = [], {}
     earlier = {each.name: each for each in before.names}
-    for now in after.names:
-        was = earlier.pop(now.name, None)
-        if was is None:
-            states[now.name] = "new"
-        elif was.identity != now.identity:
-            states[now.name] = "changed"
-        grown = now.bytes - (was.bytes if was else 0)
-        reached = now.reached - (was.reached if was else 0)
-        # A lower bound that is lower than before does not mean that anything was released.
-        is_known = now.exact or was is None or not was.exact or grown > 0
-        if now.name in states or (grown and is_known):
-            exact = now.exact and (was is None or was.exact)
-            names.append(Name(now.name, now.type, grown, reached, exact))
-    for was in earlier.values():
-        states[was.name] = "gone"
-        names.append(Name(was.name, was.type, -was.bytes, -was.reached, was.exact))
+    looks = [_Looks(earlier.pop(now.name, None), now) for now in after.names]
+    looks += [_Looks(was, None) for was in earlier.values()]
+    unknown = tuple(each.change.name for each in looks if not each.is_known)
+    names = [each.change for each in looks if each.is_known and each.has_changed(bool(unknown))]
+    kinds, unknown_kinds = _changed_kinds(looks)
     return ObjectMemory(
-        tuple(sorted(names, key=lambda each: -abs(each.bytes))),
-        tuple(sorted(_changed_kinds(before, after), key=lambda each: -abs(each.bytes))),
+        _largest_first(names),
+        kinds,
         after.resident - before.resident if after.resident else math.nan,
         after.rows,
         change=True,
-        states=states,
+        states={each.change.name: each.state for each in looks if each.state},
+        unknown_names=unknown,
+        unknown_kinds=unknown_kinds,
     )
 
 
-def _changed_kinds(before: ObjectMemory, after: ObjectMemory) -> list[Kind]:
-    was = {each.type: each for each in before.kinds}
-    now = {each.type: each for each in after.kinds}
-    nothing = Kind("", 0, 0)
-    changed = []
-    for kind in was.keys() | now.keys():
-        old, new = was.get(kind, nothing), now.get(kind, nothing)
-        if (old.count, old.bytes) != (new.count, new.bytes):
-            changed.append(Kind(kind, new.count - old.count, new.bytes - old.bytes))
-    return changed
+def _changed_kinds(looks: "Sequence[_Looks]") -> tuple[tuple[Kind, ...], tuple[str, ...]]:
+    """Return how much more there is of each type, and the types of which that is not known."""
+    changes: list[Kind] = []
+    unknown: set[str] = set()
+    for each in looks:
+        now, was = each.after or NOTHING, each.before or NOTHING
+        changed = _add_up((*now.kinds, *(Kind(k.type, -k.count, -k.bytes) for k in was.kinds)))
+        changes += changed
+        if not each.kinds_are_known:
+            unknown.update(kind.type for kind in changed)
+    known = tuple(kind for kind in _add_up(changes) if kind.type not in unknown)
+    return known, tuple(sorted(unknown))
+
+
+def _add_up(kinds: Iterable[Kind]) -> tuple[Kind, ...]:
+    """Return one Kind per type, the largest first; leave out those that add up to nothing."""
+    total: dict[str, tuple[int, float]] = {}
+    for kind in kinds:
+        count, size = total.get(kind.type, (0, 0.0))
+        total[kind.type] = count + kind.count, size + kind.bytes
+    return _largest_first(Kind(kind, *figures) for kind, figures in total.items() if any(figures))
+
+
+def _largest_first(sized: Iterable[Sized]) -> tuple[Sized, ...]:
+    return tuple(sorted(sized, key=lambda each: -abs(each.bytes)))

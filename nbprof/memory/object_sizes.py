@@ -48,6 +48,7 @@ class Sizer:
 
     def __init__(self, seconds: float, beyond: Iterable[Any] = ()) -> None:
         self._counts: dict[type, list[int]] = {}
+        """Number of objects and their bytes in the object added last."""
         self.shares = False
         """Whether the object added last shares something with what was counted before it."""
         self.late_at = NEVER
@@ -73,7 +74,7 @@ class Sizer:
 
     @property
     def by_type(self) -> dict[str, tuple[int, int]]:
-        """Number of objects and their bytes, by the name of their type."""
+        """Number of objects and their bytes in the object added last, by the name of their type."""
         named: dict[str, tuple[int, int]] = {}
         for kind, (count, size) in self._counts.items():
             name = type_name(kind)
@@ -88,6 +89,7 @@ class Sizer:
         object that has not changed has the same size, even if it is an estimate.
         """
         total, exact = 0, True
+        self._counts = {}
         self.shares, self.late_at, self._met, self._most = False, NEVER, 0, most
         seen, left = self._seen, [value]
         while left:

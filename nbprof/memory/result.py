@@ -11,11 +11,11 @@ from nbprof.memory.sampler import Curve
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    import numpy as np
-    import numpy.typing as npt
     import pandas as pd
 
-    Ints = npt.NDArray[np.int64]
+    from nbprof.arrays import Ints
+
+    Ints = Ints
 
 MIB = 2**20
 """Bytes in a mebibyte."""

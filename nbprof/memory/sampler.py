@@ -111,7 +111,7 @@ class Sampler:
                 self._paused = True
 
     def resume(self) -> None:
-        """Record a sample that knows nothing of the pause, with a gap before it."""
+        """Record a sample that excludes the pause, after a gap."""
         with self._lock:
             if self._paused and self._stretch is not None and not self._stopped:
                 resident = self._watermark.sample(self._stretch).resident

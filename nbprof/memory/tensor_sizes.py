@@ -99,7 +99,9 @@ def parts_of(value: Any) -> list[Any] | None:
     if not _has_variables(value):
         return None
     try:
-        variables = list(value.variables)
+        listed = value.variables
+        # A method of Keras 2's legacy optimizers; its newer ones return a list that can be called.
+        variables = list(listed() if callable(listed) else listed)
     except Exception:  # noqa: BLE001 anybody's model, perhaps not built yet
         variables = []
     optimizer = getattr(value, "optimizer", None)
@@ -124,6 +126,14 @@ _WITH_VARIABLES = (
     ("keras.src.layers.layer", "Layer"),
     ("keras.src.optimizers.base_optimizer", "BaseOptimizer"),
     ("tensorflow.python.module.module", "Module"),
+    *(
+        (f"{keras_2}.src.optimizers.{module}", name)
+        for keras_2 in ("keras", "tf_keras")
+        for module, name in (
+            ("optimizer", "_BaseOptimizer"),
+            ("legacy.optimizer_v2", "OptimizerV2"),
+        )
+    ),
 )
 
 

@@ -7,11 +7,8 @@ from nbprof.arrays import Ints, Letters, Mask, Words
 WORD = (1 << 64) - 1
 """Mask of 64 bits, which turns a negative number into its two's complement."""
 
-BLOCK = 1 << 14
-"""Count of numbers encoded at once; their 7-bit groups take ten times their memory."""
-
-SHIFTS = np.arange(0, 70, 7, dtype=np.uint64)
-"""Bit positions of a varint's 7-bit groups."""
+LEAST = 1 << np.arange(7, 64, 7, dtype=np.uint64)
+"""Least numbers that take two bytes, three bytes, and so on."""
 
 _ONE_BYTE = tuple(bytes([number]) for number in range(0x80))
 
@@ -34,17 +31,12 @@ def write_varints(values: Ints | Words | Mask) -> tuple[Ints, Letters]:
     numbers = values.astype(np.int64).view(np.uint64)
     if numbers.max(initial=0) < 0x80:
         return np.ones(len(numbers), np.int64), numbers.astype(np.uint8)
-    blocks = [
-        _write_block(numbers[first : first + BLOCK]) for first in range(0, len(numbers), BLOCK)
-    ]
-    sizes, letters = zip(*blocks, strict=True)
-    return np.concatenate(sizes), np.concatenate(letters)
-
-
-def _write_block(numbers: Words) -> tuple[Ints, Letters]:
-    groups = numbers[:, np.newaxis] >> SHIFTS
-    size = np.maximum((groups != 0).sum(axis=1), 1)
-    letters = (groups & np.uint64(0x7F)).astype(np.uint8)
-    place = np.arange(len(SHIFTS))
-    letters[place < size[:, np.newaxis] - 1] |= 0x80
-    return size, letters[place < size[:, np.newaxis]]
+    size = np.searchsorted(LEAST, numbers, side="right") + 1
+    place = np.cumsum(size) - size
+    letters = np.zeros(int(size.sum()), np.uint8)
+    for group in range(int(size.max())):
+        here = np.flatnonzero(size > group)
+        bits = (numbers[here] >> np.uint64(7 * group)).astype(np.uint8) & np.uint8(0x7F)
+        more = (size[here] > group + 1).astype(np.uint8) << np.uint8(7)
+        letters[place[here] + group] = bits | more
+    return size, letters

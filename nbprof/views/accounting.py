@@ -8,17 +8,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from nbprof.arrays import Ints, Mask, Rows
+from nbprof.arrays import Ints, Mask, Names, Rows
 from nbprof.options import EVERYTHING
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
 
 
-def matches(texts: Sequence[str] | npt.NDArray[np.object_], patterns: tuple[str, ...]) -> Mask:
+def matches(texts: Sequence[str] | Names, patterns: tuple[str, ...]) -> Mask:
     """Mark the texts that one of the patterns matches."""
     if patterns == EVERYTHING or not patterns:
         return np.full(len(texts), bool(patterns))

@@ -55,7 +55,7 @@ def _call_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         metrics=metrics,
         accounted=np.ones(len(rows), dtype=bool),
         labels=Labels(profile, options.step, nowhere, np.zeros(0, np.intp), are_nodes=False),
-        texts={"source": source_texts(rows, frames)},
+        texts={"source": source_texts([path[-1] for path in rows], frames)},
         rules=RULES,
     )
 

@@ -12,7 +12,7 @@ from nbprof.views import tree
 from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import Groups, Members, add_up, measure, members_by, weighted
 from nbprof.views.row_labels import Labels
-from nbprof.views.stack_rows import Path, labelled, source_texts, stack_rows
+from nbprof.views.stack_rows import Derived, Path, labelled, source_texts, stack_rows
 from nbprof.views.tree_filter import Rules
 from nbprof.views.view import Lines
 
@@ -26,12 +26,12 @@ Frame = tuple[Any, ...]
 
 NOT_KNOWN = ("no Python line known",)
 """The row of the ops that TensorFlow made by itself."""
-GRADIENT = " (gradient)"
-"""The suffix that tfprof appends to the lines of gradients."""
-BACKWARD = " (backward)"
-"""The suffix of the row of gradients, right below the line or layer whose gradients they are."""
-LAYER = "layer "
-"""The prefix of the row of a layer, right below the line that runs it and others."""
+GRADIENT = "{} (gradient)"
+"""The name of a row in the branch where tfprof repeats the lines of what gradients are of."""
+BACKWARD = "{} (backward)"
+"""The name of a row of gradients, right below the line or layer whose gradients they are."""
+LAYER = "layer {}"
+"""The name of the row of a layer, right below the line that runs it and others."""
 FRAME_COLUMNS = ("file", "line", "function", "function_line")
 
 NO_STACKS = (
@@ -87,12 +87,12 @@ def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     metrics = measure(profile, options.step, found.members, uses)
     counted = np.where(weight > 0, group, tree.NO_ROW)
     return tree.Tree(
-        names=np.array([path[-1] for path in rows], dtype=object),
+        names=np.array([_name(path[-1]) for path in rows], dtype=object),
         nesting=nesting,
         metrics=add_up(weighted(metrics, weight), group, len(rows)),
         accounted=accounted_rows(len(rows), group[weight > 0], patterns),
         labels=Labels(profile, options.step, found.members, counted, are_nodes=False),
-        texts={"source": source_texts([_forward(path) for path in rows], frames)},
+        texts={"source": source_texts(map(_line, rows), frames)},
         rules=RULES,
         lines=Lines(_frames_of_rows(rows, found, frames), metrics) if for_pprof else None,
     )
@@ -156,8 +156,13 @@ def _path_below(path: Path | None, layer: str, is_backward: bool) -> Path:
     """Extend the path of a line, if it is known, by the row of a layer and that of gradients."""
     if path is None:
         return NOT_KNOWN
-    path = (*path, f"{LAYER}{layer}") if layer else path
-    return (*path, path[-1] + BACKWARD) if is_backward else path
+    path = (*path, Derived(layer, LAYER)) if layer else path
+    return (*path, Derived(_name(path[-1]), BACKWARD)) if is_backward else path
+
+
+def _name(row: str | Derived) -> str:
+    """Return what a row is called."""
+    return row if isinstance(row, str) else row.kind.format(row.of)
 
 
 def _logged_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
@@ -175,7 +180,9 @@ def _logged_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
     gradients = [node for node in logged if forward[node] and forward[node] in plain_node]
     gradients.sort(key=forward.__getitem__)
     forward_nodes = [plain_node[forward[node]] for node in gradients]
-    gradient_paths = [tuple(f"{text}{GRADIENT}" for text in paths[node]) for node in forward_nodes]
+    gradient_paths = [
+        tuple(Derived(_name(line), GRADIENT) for line in paths[node]) for node in forward_nodes
+    ]
     return LinesOfMembers(
         members=_only_nodes(profile, np.array([*plain, *gradients], dtype=np.intp)),
         paths=[*map(paths.__getitem__, plain), *gradient_paths],
@@ -207,9 +214,12 @@ def _paths(frames: pd.DataFrame) -> dict[int, Path]:
     return {stack: tuple(path) for stack, path in paths.items()}
 
 
-def _forward(path: Path) -> Path:
-    """Return the path of the line that the row of gradients belongs to."""
-    return (*path[:-1], path[-1].removesuffix(BACKWARD))
+def _line(path: Path) -> str:
+    """Return the label of the line whose source a row shows; empty: none."""
+    row = path[-1]
+    if isinstance(row, str):
+        return row
+    return row.of if row.kind == BACKWARD else ""
 
 
 def _frames_of_rows(rows: list[Path], found: LinesOfMembers, frames: pd.DataFrame) -> pd.DataFrame:
@@ -217,24 +227,23 @@ def _frames_of_rows(rows: list[Path], found: LinesOfMembers, frames: pd.DataFram
     by_stack = _frames_by_stack(frames)
     frame_of: dict[Path, Frame] = {}
     for path, stack in zip(found.paths, found.stacks, strict=True):
-        stack_frames = by_stack.get(stack, [("", 0, path[-1], 0)])
+        stack_frames = by_stack.get(stack, [("", 0, _name(path[-1]), 0)])
         for end in range(len(path), 0, -1):
             if path[:end] in frame_of:
                 break
             frame_of[path[:end]] = _frame_of_row(path[:end], stack_frames)
     # Not Arrow's strings: they cannot hold lone surrogates.
-    listed = pd.DataFrame([*map(frame_of.get, rows)], columns=[*FRAME_COLUMNS], dtype=object)
-    suffix = [GRADIENT if path[-1].endswith(GRADIENT) else "" for path in rows]
-    return listed.assign(function=listed["function"] + pd.Series(suffix, dtype=object))
+    return pd.DataFrame([*map(frame_of.get, rows)], columns=[*FRAME_COLUMNS], dtype=object)
 
 
 def _frame_of_row(path: Path, frames: list[Frame]) -> Frame:
     """Return the frame of a row; rows below a line have its place and a function of their own."""
-    if len(path) <= len(frames):
-        return frames[len(path) - 1]
-    file, line, function, begins = frames[-1]
-    is_gradient_of_line = path[-1] == path[len(frames) - 1] + BACKWARD
-    return file, line, function + BACKWARD if is_gradient_of_line else path[-1], begins
+    file, line, function, begins = frames[min(len(path), len(frames)) - 1]
+    row = path[-1]
+    if isinstance(row, Derived):
+        is_of_line = row.kind == GRADIENT or (row.kind == BACKWARD and isinstance(path[-2], str))
+        function = row.kind.format(function) if is_of_line else _name(row)
+    return file, line, function, begins
 
 
 def _frames_by_stack(frames: pd.DataFrame) -> dict[int, list[Frame]]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nbprof.arrays import Rows
+from nbprof.arrays import Ints, Rows
 from nbprof.columns import summed_columns
 from nbprof.views.live_memory import alive_at_peak
 
@@ -96,7 +96,7 @@ def _groups(keys: list[npt.NDArray[Any]]) -> tuple[Rows, Rows]:
     return first, row
 
 
-def _sums(row: Rows, values: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+def _sums(row: Rows, values: Ints, count: int) -> Ints:
     total = np.zeros(count, dtype=np.int64)
     np.add.at(total, row, values)
     return total

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from nbprof.arrays import Names
 from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
 from nbprof.views.live_memory import peaks
@@ -15,7 +15,6 @@ from nbprof.views.measure import Members, measure
 if TYPE_CHECKING:
     from nbprof._profile import Profile
 
-Texts = npt.NDArray[np.object_]
 
 METRICS = ("micros", "cpu_micros", "accelerator_micros", "run_count", "bytes")
 """The metrics listed for each host."""
@@ -116,11 +115,11 @@ def _machines(profile: "Profile") -> pd.DataFrame:
     )
 
 
-def _host_of_events(profile: "Profile") -> Texts:
+def _host_of_events(profile: "Profile") -> Names:
     if not len(profile.machines):
         return np.full(len(profile.events), profile.recording.what, dtype=object)
     names = profile.threads["host"].to_numpy(dtype=object)
-    hosts: Texts = names[profile.events["thread"].to_numpy()]
+    hosts: Names = names[profile.events["thread"].to_numpy()]
     return hosts
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.arrays import distinct
+from nbprof.arrays import count_distinct, distinct
 from nbprof.columns import COLUMNS, Metric, counts, op_times, summed_columns
 from nbprof.errors import NbprofError
 
@@ -94,7 +94,8 @@ def measure(
         fused = profile.nodes["fused"].to_numpy(bool)[members.node]
         metrics |= {name: np.where(fused, np.nan, metrics[name]) for name in op_times()}
     if step == -1 and len(profile.steps) > 1:
-        divisor = _steps_of_each(events["step"].to_numpy(np.int64), member, count)
+        steps = count_distinct(member, events["step"].to_numpy(np.int64), count)
+        divisor = np.maximum(steps, 1)
         moments = {metric.name for metric in wanted if metric.at_one_moment}
         averages = {name: metrics[name] / divisor for name in metrics if name not in moments}
         metrics |= averages
@@ -140,14 +141,6 @@ def _count_nodes(profile: "Profile", members: Members, wanted: list[Metric]) -> 
         for metric in wanted
         if metric.table == "nodes"
     }
-
-
-def _steps_of_each(step: Groups, member: Groups, count: int) -> Groups:
-    """Count the steps in which each member ran; 1 for those that never did."""
-    first = step.min(initial=0)
-    width = int(step.max(initial=0) - first) + 1
-    pairs, _ = _distinct_keys(member * width + (step - first))
-    return np.maximum(np.bincount(pairs // width, minlength=count), 1)
 
 
 def _logged_float_ops(

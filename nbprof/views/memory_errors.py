@@ -1,11 +1,8 @@
-"""What the message of an exception says about memory that could not be had."""
+"""Read from an exception's message how much memory could not be allocated."""
 
 import re
 from dataclasses import dataclass
 from math import nan, prod
-
-ERRORS = ("ResourceExhaustedError", "MemoryError")
-"""Exceptions that say that memory ran out."""
 
 _TENSOR = re.compile(
     r"OOM when allocating tensor with shape(?P<shape>\[[\d,]{0,400}\]) and type (?P<dtype>\w+)"
@@ -27,7 +24,7 @@ _ITEM_BYTES = {"float": 4, "double": 8, "half": 2, "bool": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryRequest:
-    """What was asked for in vain; what the message does not say is NaN or empty."""
+    """An allocation that failed; what the message does not say is NaN or empty."""
 
     asked_bytes: float = nan
     shape: str = ""

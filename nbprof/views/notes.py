@@ -69,7 +69,7 @@ def _fused(profile: "Profile") -> tuple[str, ...]:
 
 
 def _without_formula(by_type: "pd.DataFrame") -> tuple[str, ...]:
-    """Name the op types that compute something nobody counts, and their shares of the time."""
+    """Name the op types without a formula, with their shares of the op time."""
     rows = by_type[by_type["unknown"]]
     rows = rows.loc[[op_type for op_type in rows.index if not is_known(op_type)]]
     if not len(rows):

@@ -14,7 +14,7 @@ from nbprof.views.live_memory import (
     source_lines,
     tensors,
 )
-from nbprof.views.memory_errors import ERRORS, MemoryRequest, read_message
+from nbprof.views.memory_errors import MemoryRequest, read_message
 from nbprof.views.outside_ops import OUTSIDE_OPS
 from nbprof.views.view import Lead
 
@@ -31,14 +31,14 @@ LEAST_SHARE = 0.001
 UNKNOWN_RUN = -1
 
 THEN = "alive then, of what the cell had made"
-AT_PEAK = "the trace does not reach that moment; alive at the peak of what it covers"
+AT_PEAK = "the trace does not reach that moment; alive at the peak within it"
 NOTHING_ALIVE = "no tensor that the cell had made was alive then"
 NO_MEMORY = "what was alive is not known: no allocation was recorded"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OutOfMemory:
-    """What was asked for when memory ran out, by whom, and what was alive."""
+    """Memory that could not be allocated: what was asked for, by which op, and what was alive."""
 
     request: MemoryRequest
     op: str
@@ -59,7 +59,7 @@ class OutOfMemory:
 def out_of_memory(profile: "Profile") -> OutOfMemory | None:
     """Return what the cell ran out of memory with; None if it did not."""
     recording = profile.recording
-    if recording.error not in ERRORS:
+    if not recording.ran_out_of_memory:
         return None
     request = read_message(recording.error_message)
     run = _failed_run(profile, request)
@@ -74,7 +74,7 @@ def out_of_memory(profile: "Profile") -> OutOfMemory | None:
 
 
 def _failed_run(profile: "Profile", request: MemoryRequest) -> int:
-    """Return the event that asked in vain: the last run of the op that the message names."""
+    """Return the event whose request failed: the last run of the op that the message names."""
     nodes, events = profile.nodes, profile.costs
     if request.op:
         wanted = nodes["name"] == request.op
@@ -158,7 +158,7 @@ def lead(profile: "Profile") -> Lead | None:
 
 
 def _largest(alive: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the tensors that a report lists: not the many that are small beside the others."""
+    """Return the largest tensors, without those that hardly count."""
     return alive[alive["bytes"] >= LEAST_SHARE * alive["bytes"].sum()].head(SHOWN)
 
 

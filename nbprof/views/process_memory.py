@@ -12,10 +12,10 @@ from nbprof.memory.result import LINE, MIB, OP, STEP, Mark, MemoryResult, Memory
 from nbprof.memory.sampler import Curve
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
 
     from nbprof._profile import Profile
+    from nbprof.arrays import Rows
 
 MOST_OPS = 100
 """The most op runs to mark: those that held the most memory, or without memory the longest."""
@@ -31,7 +31,7 @@ NOT_MEASURED = (
 
 
 FIRST_STEPS = "only the first {:,} of {:,} steps are marked on the curve."
-LEFT_OUT = "about {:.0f} MiB that the trace itself took are left out of the peak."
+LEFT_OUT = "the peak excludes about {:.0f} MiB that the trace itself took."
 
 
 def process_memory(profile: "Profile") -> MemoryResult:
@@ -92,7 +92,7 @@ def _op_marks(profile: "Profile") -> Iterator[Mark]:
         yield Mark(start, OP, name=name, op_type=op_type, end=end, bytes=held)
 
 
-def _largest(profile: "Profile") -> "npt.NDArray[np.intp]":
+def _largest(profile: "Profile") -> "Rows":
     """Return the rows of the op runs worth a mark."""
     events = profile.events
     if not len(events) or not profile.recording.single_runs:

@@ -50,7 +50,7 @@ class Report:
 
     @property
     def lead(self) -> "Lead | None":
-        """What matters more than any row, if there is anything."""
+        """What to show before the rows, if anything matters more."""
         return self.view.lead
 
     @property
@@ -63,6 +63,10 @@ class Report:
     def lacks_siblings(self) -> bool:
         """Whether the profile has other views that are not in the report."""
         return self.profile is not None and not self.siblings
+
+    def averaged(self, view: "View") -> "View":
+        """Return one of the views, averaged over steps; it takes as long as making the view."""
+        return _per_step(view)
 
 
 def report_of(view: "View") -> Report:
@@ -83,8 +87,8 @@ def whole_report(profile: "Profile") -> Report:
     return Report(view=shown[0], siblings=tuple(shown[1:]))
 
 
-def per_step(view: "View") -> "View":
-    """Return the same view averaged over steps."""
+def _per_step(view: "View") -> "View":
+    """Return the same view with averages over the steps."""
     if view.profile is None:
         return view
     options = replace(view.options, step=-1, output=ViewOptions().output)

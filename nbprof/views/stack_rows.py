@@ -1,13 +1,26 @@
 """Rows of a tree of Python lines, made of the stacks that lead to them."""
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import pandas as pd
 
 from nbprof.arrays import NONE
 from nbprof.protos.texts import to_utf8
 from nbprof.views.tree_nesting import Nesting, visiting_order
 
-Path = tuple[str, ...]
-"""The labels from the outermost line to a row."""
+
+class Derived(NamedTuple):
+    """A row that is not a line of Python itself, but of a layer, of gradients or the like."""
+
+    of: str
+    """What it is of: the label of a line, or a name."""
+    kind: str
+    """What it is, as its view defines it."""
+
+
+Path = tuple[str | Derived, ...]
+"""The rows from the outermost line to a row; a line is its label."""
 
 LONGEST_NAME = 19
 """Longest function name that is not cut, in bytes."""
@@ -44,7 +57,7 @@ def stack_rows(paths: list[Path]) -> tuple[list[Path], Nesting]:
     return [rows[row] for row in order.tolist()], nesting
 
 
-def source_texts(rows: list[Path], frames: pd.DataFrame) -> list[str]:
-    """Return the source line of each row, empty where it is not known."""
+def source_texts(labels: Iterable[str], frames: pd.DataFrame) -> list[str]:
+    """Return the source of each line, empty where it is not known."""
     sources = dict(zip(frames["label"], frames["source"], strict=True))
-    return [sources.get(path[-1], "") for path in rows]
+    return [sources.get(text, "") for text in labels]

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nbprof.arrays import NONE, Floats, Mask, Rows
+from nbprof.arrays import NONE, Floats, Mask, Names, Rows
 from nbprof.columns import ROOT, counts, selected
 from nbprof.views.measure import whole
 from nbprof.views.notes import notes_for
 from nbprof.views.tree_filter import Rules, shown_rows
 from nbprof.views.tree_nesting import Nesting
-from nbprof.views.tree_sums import Names, SummedRows
+from nbprof.views.tree_sums import SummedRows
 from nbprof.views.view import Lines, Origin, Places, View
 
 if TYPE_CHECKING:

@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from nbprof.arrays import Floats, Mask, Rows
+from nbprof.arrays import Floats, Mask, Names, Rows
 from nbprof.views.measure import known
 
 if TYPE_CHECKING:
     from nbprof.views.measure import Metrics
     from nbprof.views.tree_nesting import Nesting
-
-Names = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,9 +164,11 @@ class View:
     def to_html(self, path: "str | os.PathLike[str]") -> None:
         """Write the explorer of this view into one file that needs no other file and no network."""
         from nbprof.display.explorer import page
+        from nbprof.memory.malloc_stats import trim
         from nbprof.views.report import report_of
 
         self._write(lambda view, file: page.write(report_of(view), file), path)
+        trim()
 
     def explore(self) -> Any:
         """Return the live explorer, a widget with up to 200,000 rows of each view.
@@ -193,6 +195,9 @@ class View:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from nbprof.display import bundle
+        from nbprof.memory.malloc_stats import trim
         from nbprof.views.report import output_report
 
-        return bundle(output_report(self))
+        shown = bundle(output_report(self))
+        trim()  # making a report takes many times its size
+        return shown

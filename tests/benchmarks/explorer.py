@@ -202,7 +202,7 @@ def measure(settings):
     from support.apps import Lab
     from support.lab import browser, server, write_notebook
 
-    with tempfile.TemporaryDirectory() as folder, _chromium(browser) as chrome:
+    with tempfile.TemporaryDirectory() as folder, chromium(browser) as chrome:
         cells = [cell for way in WAYS for cell in way.cells()]
         write_notebook(Path(folder, "tables.ipynb"), PREPARE, *cells)
         with server(Path(folder)) as address:
@@ -220,7 +220,8 @@ def measure(settings):
     return _compared({way.name: each[1:] for way, *each in zip(WAYS, *rounds, strict=True)})
 
 
-def _chromium(browser):
+def chromium(browser):
+    """Start Chromium; end the benchmark if there is none."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         sys.exit("This benchmark needs Chromium on the PATH; install it first.")

@@ -86,6 +86,8 @@ FIGURES = {
     "nbprof's share of them": lambda results: as_markdown(
         spread(results["explorer"], "way", "figure", "ours")
     ),
+    "long cells": lambda results: as_markdown(results["long_cells"]),
+    "limits of long cells": lambda results: as_markdown(results["limits"]),
     "profiling": lambda results: as_markdown(results["profiling"]),
     "loading": lambda results: as_markdown(results["loading"]),
     "op view of tfprof's inputs": of_tfprof("op"),

@@ -24,7 +24,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
     *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling", "reading_traces"),
-    *("saved_profiles", "tfprof_inputs"),
+    *("saved_profiles", "tfprof_inputs", "timeline_pixels"),
 )
 PACKAGES = (
     *("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil"),
@@ -60,6 +60,9 @@ def main():
             module = import_module(part)
             results[part] = module.measure(settings)
             _show(module.TITLE, results[part])
+            if part == "long_cells":
+                results["limits"] = module.judge(results[part])
+                _show("Limits of profiling a long cell", results["limits"])
             if part == "reading_traces":
                 results["growth"] = module.growth(results[part])
                 _show("How the time grows, from 100,000 events on", results["growth"])

@@ -32,18 +32,28 @@ COLUMNS = {
     "added_milliseconds": Column("added, ms", "{:,.2f}"),
     "added_seconds": Column("added, s", "{:,.3f}"),
     "of_memory_profiler": Column("of memory_profiler's", "{:.3f} ×"),
+    "family": Column("family"),
+    "percent_of_time": Column("of op time, %", "{:.1f}"),
+    "percent_of_pixels": Column("of pixels, %", "{:.1f}"),
     "figure": Column("until"),
     "milliseconds": Column("ms", "{:,.0f}"),
     "ours": Column("nbprof is", "{:.3f} ×"),
     "with_pauses": Column("with pauses", "{:.3g} ×"),
+    "cpu_ratio": Column("CPU with pauses", "{:.3g} ×"),
     "seconds_to_report": Column("end to report, s", "{:,.2f}"),
     "peak_megabytes": Column("peak above bare, MB", "{:,.0f}"),
+    "grown_megabytes": Column("peak growth, MB", "{:,.0f}"),
     "kept_megabytes": Column("kept, MB", "{:,.0f}"),
+    "not_watched_percent": Column("not watched", "{:.2g} %"),
     "steps": Column("steps", "{:,.0f}"),
     "in_detail": Column("in detail", "{:,.0f}"),
+    "limited": Column("of what"),
+    "limit": Column("limit"),
+    "found": Column("found"),
+    "holds": Column("holds"),
     "exponent": Column("exponent", "{:.2f}"),
 }
-TEXTS = {"cell", "figure", "spike", "trace", "view", "way"}
+TEXTS = {"cell", "figure", "holds", "limited", "spike", "trace", "view", "way"}
 """Columns of text, aligned left."""
 
 

@@ -30,14 +30,14 @@ def small_cnn(steps=40):
     return lambda: model.fit(x[:count], y[:count], verbose=0)
 
 
-def eager_loop():
-    """Return a loop of three thousand small eager ops, which is mostly dispatch."""
+def eager_loop(count=3000):
+    """Return a loop of so many small eager ops, which is mostly dispatch."""
     import tensorflow as tf
 
     x = tf.ones([16, 16])
 
     def body():
-        for _ in range(3000):
+        for _ in range(count):
             tf.matmul(x, x)
 
     body()

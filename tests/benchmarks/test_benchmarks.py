@@ -11,6 +11,10 @@ import nbprof
 pytestmark = pytest.mark.tensorflow
 
 SMALL = TOP / "tests" / "data" / "traces" / "small.xplane.pb"
+FIGURES = (
+    *("ratio", "with_pauses", "seconds_to_report", "not_watched_percent"),
+    *("grown_megabytes", "peak_megabytes", "kept_megabytes"),
+)
 COLUMNS = "bytes,peak_bytes,residual_bytes,micros,occurrence"
 
 
@@ -44,3 +48,26 @@ def test_the_page_shows_exactly_the_figures_that_are_measured(benchmark_module):
     shown = re.findall(r"<!-- figures: (.+?) -->", page)
 
     assert sorted(shown) == sorted(benchmark_module("report").FIGURES)
+
+
+def test_a_limit_that_does_not_hold_is_said_and_makes_the_benchmark_fail(benchmark_module):
+    long_cells = benchmark_module("long_cells")
+    rows = [
+        {"cell": cell, "way": way, **dict.fromkeys(FIGURES, 0.5), "steps": 2000, "in_detail": 20}
+        for cell, ways in long_cells.WAYS.items()
+        for way in ways
+    ]
+    rows[1]["seconds_to_report"] = 2.25
+    failed = benchmark_module("ways").FAILED
+    failed.clear()
+
+    broken = [row for row in long_cells.judge(rows) if row["holds"] == "no"]
+
+    assert broken == [
+        {
+            "cell": "fit of 2,000 steps", "way": "nbprof", "limited": "end to report, s",
+            "limit": "2.00", "found": "2.25", "holds": "no",
+        }
+    ]  # fmt: skip
+    assert failed == ["seconds_to_report of nbprof, fit of 2,000 steps"]
+    failed.clear()

@@ -1,11 +1,8 @@
 """Compare the pixels of ResNet50's timeline by family with its op time by family.
 
-Run `python tests/benchmarks/timeline_pixels.py`; it needs TensorFlow, Chromium and Node.
+Needs TensorFlow, Chromium and Node; fails if a family's shares differ by more than `MOST_APART`.
 """
 
-import json
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,17 +10,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+from explorer import chromium
 from support.lab import browser
-from support.paths import PACKAGE
-from support.timeline_pixels import paint, pixel_shares
+from support.timeline_pixels import paint, pixel_shares, time_shares
+from ways import FAILED
 
 import nbprof
 
-FAMILIES = """
-import { FAMILY_CATEGORIES, familyOf } from "./families.js";
-const types = JSON.parse(process.argv[1]);
-console.log(JSON.stringify(types.map((type) => FAMILY_CATEGORIES[familyOf(type)].name)));
-"""
+TITLE = "The timeline of a fit of ResNet50: time and pixels by family of ops"
+MOST_APART = 10
+"""How far a family's share of the pixels may be from its share of the op time, in percent."""
 
 
 def resnet(batches=6, epochs=3):
@@ -39,31 +35,23 @@ def resnet(batches=6, epochs=3):
     return run.profile
 
 
-def time_shares(profile):
-    """Return the share of the op time of each family of ops."""
-    types = profile.nodes["op_type"].to_numpy()[profile.costs["node"].to_numpy()]
-    by_type = profile.costs.groupby(types)["self_ns"].sum()
-    folder = PACKAGE / "display" / "explorer" / "js"
-    command = ["node", "--input-type=module", "-e", FAMILIES, json.dumps(list(by_type.index))]
-    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    by_family = by_type.groupby(json.loads(found.stdout)).sum()
-    return (by_family / by_family.sum()).to_dict()
-
-
-def main():
-    """Print both shares of each family and their difference, in percent."""
+def measure(_settings):
+    """Return both shares of each family, in percent, the family with the most time first."""
     profile = resnet()
     html = profile.op()._repr_mimebundle_()["text/html"]
-    with browser(shutil.which("chromium")) as chrome, tempfile.TemporaryDirectory() as folder:
+    with chromium(browser) as chrome, tempfile.TemporaryDirectory() as folder:
         context = chrome.new_context(viewport={"width": 1200, "height": 900})
         pixels = pixel_shares(paint(context, html, Path(folder) / "page.html"))
     times = time_shares(profile)
-    print(profile.headline)
-    print(f"{len(html.encode()):,} bytes")
-    for family in sorted(times, key=lambda name: -times[name]):
-        time, area = 100 * times[family], 100 * pixels.get(family, 0)
-        print(f"{family:20} {time:6.2f} % of the op time, {area:6.2f} % of the pixels")
-
-
-if __name__ == "__main__":
-    main()
+    rows = [
+        {
+            "family": family,
+            "percent_of_time": 100 * times.get(family, 0),
+            "percent_of_pixels": 100 * pixels.get(family, 0),
+        }
+        for family in sorted({*times, *pixels}, key=lambda name: -times.get(name, 0))
+    ]
+    for row in rows:
+        if abs(row["percent_of_time"] - row["percent_of_pixels"]) > MOST_APART:
+            FAILED.append(f"the pixels of {row['family']} are not its time")
+    return rows

@@ -8,6 +8,7 @@ from nbprof.capture.budget import (
     FIRST_LOOK,
     HUGE_GROWTH,
     LARGE_GROWTH,
+    LONG_BETWEEN,
     WINDOW,
     Budget,
     Decision,
@@ -38,7 +39,7 @@ class Cell:
                 window = Window(began=now, held=held)
             elif decision is not Decision.GO_ON:
                 bytes_written = window.steps * size
-                budget.measured(window, bytes_written, now - window.began, held)
+                budget.measured(window, bytes_written, now, held)
                 self.windows.append(window.steps)
                 self.written += bytes_written
                 goes_on = decision is Decision.CUT and budget.goes_on()
@@ -106,16 +107,39 @@ def test_steps_that_are_asked_for_are_written_in_pieces():
     assert max(cell.windows) * 20_000 <= WINDOW
 
 
-def stretch(budget, *, per_second, looks=MOST_STEPS):
-    """Trace a cell without steps that writes so many bytes a second; return its windows in s."""
+def test_a_budget_that_is_used_up_knows_how_much_it_recorded():
+    budget = Budget(StepRange(count=5000))
+    cell = Cell(budget, steps=5_000, size=20_000)
+
+    assert budget.exhausted
+    assert budget.used == cell.written <= budget.whole == CEILING
+
+
+def test_a_range_has_come_with_its_first_step():
+    budget = Budget(StepRange(first=2, last=4))
+    came = []
+    for _ in range(4):
+        budget.after_step(None, 0.0, 0, built=False)
+        came.append(budget.came)
+
+    assert came == [False, True, True, True]
+
+
+def stretch(budget, *, per_second, looks=MOST_STEPS, after=0):
+    """Trace a cell that writes so many bytes a second; return its windows in s.
+
+    It has no steps but those at its beginning, so many `after` which it is a loop.
+    """
     windows, now = [], 0.0
     window = Window(began=now, held=0)
+    for step in range(after):
+        budget.after_step(window, now, 0, built=not step)
     for _ in range(looks):
         now += 0.05
         if budget.between_steps(window, now, 0, in_step=False) is Decision.CUT:
             seconds = now - window.began
             windows.append(seconds)
-            budget.measured(window, int(per_second * seconds), seconds, 0)
+            budget.measured(window, int(per_second * seconds), now, 0)
             if not budget.goes_on():
                 break
             window = Window(began=now, held=0)
@@ -127,6 +151,33 @@ def test_a_cell_without_steps_is_traced_in_stretches_of_time():
 
     assert windows[0] == pytest.approx(FIRST_LOOK, abs=0.06)
     assert 0.85 * BUDGET < 2_000_000 * sum(windows) < 1.1 * BUDGET
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_long_loop_after_a_step_is_traced_in_stretches_of_time(steps):
+    windows = stretch(Budget(), per_second=2_000_000, after=steps)
+
+    assert windows[0] == pytest.approx(LONG_BETWEEN, abs=0.06)
+    assert 0.85 * BUDGET < 2_000_000 * sum(windows) < 1.1 * BUDGET
+
+
+def test_the_end_of_the_next_step_is_waited_for_but_not_for_long():
+    budget, window = Budget(), Window(began=0.0, held=0)
+    for number in range(4):
+        budget.after_step(window, 0.04 * number, 0, built=False)
+
+    soon, later = 0.12 + 0.9 * LONG_BETWEEN, 0.12 + 1.1 * LONG_BETWEEN
+    assert budget.between_steps(window, soon, 0, in_step=False) is Decision.GO_ON
+    assert budget.between_steps(window, later, 0, in_step=True) is Decision.GO_ON
+    assert budget.between_steps(window, later, 0, in_step=False) is Decision.CUT
+
+
+def test_what_runs_between_steps_for_long_is_not_charged_to_the_steps():
+    budget, window = Budget(), Window(began=0.0, held=0)
+    budget.after_step(window, 0.1, 0, built=False)
+    budget.measured(window, BUDGET // 2 + 1, 5.0, 0)
+
+    assert budget.goes_on()
 
 
 def test_a_step_is_not_cut_unless_the_process_grows_enormously():

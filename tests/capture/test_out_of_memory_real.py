@@ -45,8 +45,17 @@ def array():
     kept = tf.random.uniform([2000, 1000])
     return np.zeros(1 << 45)
 
+class TrainingError(Exception):
+    pass
+
+def hidden():
+    try:
+        return eager()
+    except tf.errors.ResourceExhaustedError as error:
+        raise TrainingError("after all") from error
+
 found = {}
-for body in (eager, graph, fit, array):
+for body in (eager, graph, fit, array, hidden):
     try:
         with nbprof.profile() as run:
             body()
@@ -92,6 +101,16 @@ def test_an_eager_op_asked_on_the_line_that_ran_it(cells):
     assert (found["raised_line"], found["raised_at"]) == (2, "eager")
     assert found["made_at"].endswith(":eager")
     assert found["largest"][:2] == ["RandomUniform", 8_000_000]
+
+
+def test_an_exception_raised_from_it_still_names_what_was_asked_for(cells):
+    hidden, eager = cells["hidden"], cells["eager"]
+
+    assert hidden["raised"] == "TrainingError"
+    assert " · raised TrainingError after " in hidden["headline"]
+    assert hidden["raised_at"] == "eager"
+    for name in ("asked", "op_type", "made_at", "is_then", "largest"):
+        assert hidden[name] == eager[name]
 
 
 def test_a_graphs_op_asked_where_it_was_made_and_its_inputs_were_alive(cells):

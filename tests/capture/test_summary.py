@@ -7,7 +7,9 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Thread
+from pathlib import Path
+from queue import Queue, SimpleQueue
+from threading import Event, Lock, Thread, Timer, get_native_id
 
 import numpy as np
 import pandas as pd
@@ -15,25 +17,32 @@ import pytest
 from support.captured import batches, mlp, profiled
 
 import nbprof
+from nbprof.capture.recorder import Recorder
 
 pytestmark = pytest.mark.tensorflow
 
 tf = pytest.importorskip("tensorflow")
 
+linux_tells = pytest.mark.skipif(
+    not Path(f"/proc/self/task/{get_native_id()}/syscall").exists(),
+    reason="this system does not tell what a thread waits for",
+)
+
 
 class Parts:
     """Measures the parts of a cell with its own clock, in µs."""
 
-    def __init__(self):
+    def __init__(self, clock=time.perf_counter):
         self.micros = Counter()
+        self.clock = clock
 
     @contextmanager
     def part(self, name):
-        began = time.perf_counter()
+        began = self.clock()
         try:
             yield
         finally:
-            self.micros[name] += (time.perf_counter() - began) * 1e6
+            self.micros[name] += (self.clock() - began) * 1e6
 
 
 def spent(profile):
@@ -49,6 +58,11 @@ def slowly(value):
     return value
 
 
+def three_times_slowly(value):
+    time.sleep(0.06)
+    return value
+
+
 def repeat_for(seconds, body):
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
@@ -57,7 +71,7 @@ def repeat_for(seconds, body):
 
 @tf.function
 def products(x):
-    for _ in tf.range(20):
+    for _ in tf.range(60):
         x = tf.tanh(x @ x)
     return x
 
@@ -67,40 +81,56 @@ def following(iterator):
     return next(iterator) + 1
 
 
-def test_each_of_five_known_parts_has_its_own_row():
-    table = pd.DataFrame({"number": np.random.default_rng(3).random(3000)})
-    x = tf.random.normal((400, 400))
-    data = tf.data.Dataset.range(15).map(lambda v: tf.numpy_function(slowly, [v], tf.int64))
-    products(x)
-    following(iter(data))
-    cell = Parts()
+class FiveParts:
+    """A cell of five parts of 0.3 s each; they read the cell's clock, without nbprof's pauses."""
 
-    def body():
-        with cell.part("your Python"):
-            time.sleep(0.3)
-        with cell.part("library Python"):
-            grouped = table.groupby(table["number"].round(2))
-            repeat_for(0.3, lambda: grouped.agg(["mean", "std"]))
-        with cell.part("waiting for graph execution"):
-            repeat_for(0.3, lambda: products(x))
-        iterator = iter(data)
-        with cell.part("waiting for input"):
-            for _ in range(15):
-                following(iterator)
-        with cell.part("waiting for other threads"):
-            thread = Thread(target=time.sleep, args=(0.3,))
-            thread.start()
-            thread.join()
+    def __init__(self):
+        self.table = pd.DataFrame({"number": np.random.default_rng(3).random(3000)})
+        self.x = tf.random.normal((400, 400))
+        self.batches = tf.data.Dataset.range(5).map(
+            lambda v: tf.numpy_function(three_times_slowly, [v], tf.int64)
+        )
+        products(self.x)
+        following(iter(self.batches))
 
-    def measured():
-        with cell.part("body"):
-            body()
+    def ratios(self):
+        """Profile the cell; return each row of the summary over what the part measured itself."""
+        cell, iterator = Parts(cell_seconds), iter(self.batches)
 
-    found = spent(profiled(measured))
-    paused = cell.micros.pop("body") - found.total()  # while a window of the trace was written
-    for name, micros in cell.micros.items():
-        least, most = 0.8 * micros - max(paused, 0), 1.25 * micros
-        assert least <= found[name] <= most, (name, paused, found, cell.micros)
+        def body():
+            with cell.part("your Python"):
+                time.sleep(0.3)
+            with cell.part("waiting for graph execution"):
+                repeat_for(0.3, lambda: products(self.x))
+            with cell.part("library Python"):
+                grouped = self.table.groupby(self.table["number"].round(2))
+                repeat_for(0.3, lambda: grouped.agg(["mean", "std"]))
+            with cell.part("waiting for input"):
+                for _ in range(5):
+                    following(iterator)
+            with cell.part("waiting for other threads"):
+                thread = Thread(target=time.sleep, args=(0.3,))
+                thread.start()
+                thread.join()
+
+        found = spent(profiled(body))
+        return {name: found[name] / micros for name, micros in cell.micros.items()}
+
+
+def cell_seconds():
+    """Read the clock of the cell that is being profiled, which stands still in pauses."""
+    return Recorder._active._tracing.cell_ns() / 1e9
+
+
+def test_each_of_five_known_parts_has_its_own_row_within_ten_percent():
+    cell, seen = FiveParts(), []
+
+    for _ in range(9):  # on a busy machine a sample comes late now and then: medians do not
+        seen.append(cell.ratios())
+        medians = {name: float(np.median([each[name] for each in seen])) for name in seen[0]}
+        if len(seen) >= 3 and medians == pytest.approx(dict.fromkeys(medians, 1), abs=0.1):
+            return
+    pytest.fail(f"the summary over what the parts took, of {len(seen)} runs: {medians}")
 
 
 def test_python_in_a_function_that_runs_eagerly_is_the_users():
@@ -154,6 +184,111 @@ def test_a_cell_that_waits_for_a_pool_of_threads_waits_for_other_threads():
     found = spent(profiled(body))
 
     assert found["waiting for other threads"] > 0.8 * cell.micros["pool"]
+
+
+def later(seconds, act, *arguments):
+    """Let another thread do something after so many seconds."""
+    timer = Timer(seconds, act, arguments)
+    timer.start()
+    return timer
+
+
+def joins():
+    later(0.3, int).join()
+
+
+def awaits_a_future():
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(time.sleep, 0.3).result()
+
+
+def awaits_an_event():
+    event = Event()
+    later(0.3, event.set)
+    event.wait()
+
+
+def gets_from_a_queue():
+    items = Queue()
+    later(0.3, items.put, 1)
+    items.get()
+
+
+def gets_from_a_simple_queue():
+    items = SimpleQueue()
+    later(0.3, items.put, 1)
+    items.get()
+
+
+def takes_a_lock():
+    lock = Lock()
+    lock.acquire()
+    later(0.3, lock.release)
+    with lock:
+        pass
+
+
+PYTHON_WAITS = (joins, awaits_a_future, awaits_an_event, gets_from_a_queue)
+C_WAITS = (gets_from_a_simple_queue, takes_a_lock)
+
+
+@pytest.mark.parametrize(
+    "wait", [*PYTHON_WAITS, *(pytest.param(each, marks=linux_tells) for each in C_WAITS)]
+)
+def test_whatever_waits_for_another_thread_says_so(wait):
+    cell = Parts()
+
+    def body():
+        with cell.part("wait"):
+            wait()
+
+    found = spent(profiled(body))
+
+    assert found["waiting for other threads"] > 0.7 * cell.micros["wait"]
+
+
+def test_python_that_an_eager_op_runs_is_the_users():
+    def sleeps(x):
+        time.sleep(0.3)
+        return x
+
+    found = spent(profiled(lambda: tf.py_function(sleeps, [tf.ones(3)], tf.float32)))
+
+    assert found["your Python"] > 0.9 * 300_000
+    assert found["ops"] < 0.1 * found["your Python"]
+
+
+def test_a_numpy_function_in_eager_code_is_the_users():
+    def sleeps(x):
+        time.sleep(0.3)
+        return x
+
+    found = spent(profiled(lambda: tf.numpy_function(sleeps, [np.ones(3)], tf.float64)))
+
+    assert found["your Python"] > 0.9 * 300_000
+
+
+@pytest.mark.parametrize("calls", [None, 1])
+def test_a_loop_over_a_slow_pipeline_waits_for_input_as_the_advice_says(calls):
+    data = tf.data.Dataset.range(15).map(
+        lambda v: tf.numpy_function(slowly, [v], tf.int64), num_parallel_calls=calls
+    )
+    cell = Parts()
+
+    def body():
+        batches = iter(data)
+        with cell.part("loop"):
+            for batch in batches:
+                tf.square(batch)
+
+    profile = profiled(body)
+
+    found = spent(profile)
+    percent = 100 * found["waiting for input"] / found.total()
+    message = profile.advise().set_index("check").loc["input-bound", "message"]
+    assert found["waiting for input"] > 0.8 * cell.micros["loop"]
+    assert found["your Python"] + found["ops"] < 0.1 * cell.micros["loop"]
+    assert f"{percent:.0f}% of the wall time, was spent waiting for input" in message
 
 
 def test_a_fit_that_waits_for_its_input_says_so_as_the_advice_does():
@@ -215,7 +350,8 @@ def test_samples_add_up_to_the_wall_time_and_are_saved(tmp_path):
 
     assert list(samples) == ["start_ns", "duration_ns", "thread", "stack"]
     assert samples["duration_ns"].sum() == profile.recording.wall_ns
-    frames = profile.frames[profile.frames["stack"] == samples["stack"].iloc[-1]]
+    longest = samples.groupby("stack")["duration_ns"].sum().idxmax()
+    frames = profile.frames[profile.frames["stack"] == longest]
     assert frames["source"].iloc[-1].endswith("time.sleep(0.1))")
     assert not frames["framework"].iloc[-1]
 

@@ -1,5 +1,6 @@
 """Which part of a cell is traced in detail, with real TensorFlow."""
 
+import re
 import time
 
 import numpy as np
@@ -44,7 +45,7 @@ def test_some_warm_steps_in_detail_and_all_in_the_table():
     assert set(profile.events["step"]) <= {*range(first, first + 6)}
     assert (steps["micros"] > 0).all()
     assert f"60 steps · steps {first}-{first + 4} in detail" in profile.headline
-    assert any("are of 5 of 60 steps" in note for note in profile.notes)
+    assert any("cover 5 of 60 steps" in note for note in profile.notes)
 
 
 def test_a_range_of_steps_in_detail():
@@ -148,6 +149,31 @@ def test_an_eager_loop_is_traced_in_stretches_and_no_op_is_lost_between_them(sma
     assert any("-limit SECONDS traces longer" in note for note in profile.notes)
 
 
+def test_an_eager_loop_after_a_single_step_is_traced_in_stretches_too(small_budget):
+    step = tf.function(lambda x: tf.sinh(x))
+    x = tf.ones([2])
+    step(x)
+    with nbprof.profile() as run:
+        step(x)
+        for _ in until(is_bare):
+            tf.tanh(x)
+
+    assert run.profile.recording.left_out_bytes < 20 * budget.BUDGET
+    assert runs(run.profile)["Sinh"] == 1
+
+
+def test_a_trace_that_grows_too_large_says_so_and_recommends_nothing_in_vain(monkeypatch):
+    monkeypatch.setattr(budget, "CEILING", 600_000)
+    monkeypatch.setattr(budget, "WINDOW", 300_000)
+    monkeypatch.setattr(budget, "FIRST_LOOK", 0.0)
+    profile = fit(mlp(), 300, steps=250)
+
+    assert 2 < len(in_detail(profile)) < 250
+    (note,) = (note for note in profile.notes if "records at most 0.6 MB" in note)
+    assert note.endswith("ask for fewer steps, or for later ones with -steps A:B")
+    assert not any("-steps N" in note for note in profile.notes)
+
+
 def test_every_eager_op_of_every_window_has_its_line(small_budget):
     x = tf.ones([2])
     with nbprof.profile() as run:
@@ -179,6 +205,91 @@ def test_tracing_resumes_after_a_profiler_that_the_cell_started(tmp_path):
     assert list(tmp_path.glob("**/*.xplane.pb"))
     note = next(note for note in profile.notes if "gave way to it until" in note)
     assert f"%tfprof -from {str(tmp_path)!r}" in note
+
+
+def notes_on_profilers(profile):
+    return [note for note in profile.notes if "a profiler of its own" in note]
+
+
+def test_a_profiler_that_starts_after_the_budget_has_ended_is_offered(small_budget, tmp_path):
+    step = tf.function(lambda x: tf.tanh(x))
+    x = tf.ones([2])
+    with nbprof.profile() as run:
+        for _ in until(is_bare):
+            step(x)
+        with tf.profiler.experimental.Profile(str(tmp_path)):
+            step(x)
+
+    (note,) = notes_on_profilers(run.profile)
+    assert "when nbprof was not tracing" in note
+    assert f"%tfprof -from {str(tmp_path)!r}" in note
+
+
+@pytest.mark.parametrize("steps", ["3:5", "4:9"])
+def test_a_profiler_that_ran_during_the_steps_asked_for_is_the_reason(steps, tmp_path):
+    step = tf.function(lambda x: tf.tanh(x))
+    x = tf.ones([2])
+    with nbprof.profile(steps=steps) as run:
+        for number in range(10):
+            if number == 2:
+                tf.profiler.experimental.start(str(tmp_path))
+            step(x)
+            if number == 6:
+                tf.profiler.experimental.stop()
+
+    profile = run.profile
+    assert in_detail(profile) == ([8] if steps == "4:9" else [])
+    (note,) = notes_on_profilers(profile)
+    some = "some of " if steps == "4:9" else ""
+    assert f"kept nbprof from tracing {some}the steps that -steps asks for" in note
+    assert not any("was never reached" in note for note in profile.notes)
+
+
+def test_after_giving_way_a_budget_that_is_used_up_opens_no_window(monkeypatch, tmp_path):
+    monkeypatch.setattr(budget, "BUDGET", 1)
+    monkeypatch.setattr(budget, "FIRST_LOOK", 1000.0)
+    step = tf.function(lambda x: tf.tanh(x))
+    x = tf.ones([2])
+    with nbprof.profile() as run:
+        for number in range(6):
+            if number == 3:
+                tf.profiler.experimental.start(str(tmp_path))
+            step(x)
+            if number == 3:
+                tf.profiler.experimental.stop()
+
+    assert in_detail(run.profile) == [0, 1, 2]
+
+
+def test_an_eager_loop_after_a_step_is_traced_again_after_a_profiler_of_the_cell(tmp_path):
+    step = tf.function(lambda x: tf.tanh(x))
+    x = tf.ones([2])
+    with nbprof.profile() as run:
+        step(x)
+        with tf.profiler.experimental.Profile(str(tmp_path)):
+            step(x)
+        for _ in until(lambda: not is_bare()):
+            tf.sin(x)
+        tf.cos(x)
+
+    assert runs(run.profile)["Cos"] == 1
+
+
+def test_a_fit_is_traced_again_after_the_profiler_of_a_tensorboard_callback(tmp_path):
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
+    model = mlp()
+    board = tf.keras.callbacks.TensorBoard(str(tmp_path), profile_batch=(5, 8))
+    with nbprof.profile() as run:
+        model.fit(*batches(30), batch_size=32, verbose=0, callbacks=[board])
+
+    profile = run.profile
+    before, after = set(range(4)), set(range(10, 30))
+    assert before | after <= set(in_detail(profile)) | {0}
+    assert len(profile.steps) == 30
+    (note,) = (note for note in notes_on_profilers(profile) if "-from" in note)
+    logdir = re.search(r"-from '(.+)' shows", note)[1]
+    recorded = nbprof.load(logdir)
+    assert runs(recorded)["MatMul"] > 0
 
 
 def test_pauses_are_not_the_cell_s_time(small_budget, monkeypatch):

@@ -7,6 +7,7 @@ reports about each: equal lines from two releases of TensorFlow are what makes t
 import json
 import math
 import os
+import re
 import sys
 import threading
 
@@ -196,7 +197,11 @@ def facts(profile):
     """Return what releases of TensorFlow must agree on, and where the time went."""
     ops = profile.op(select="micros,occurrence,float_ops,params,bytes", max_depth=1000).frame
     ops = ops[~ops["name"].isin(RUNTIME_TYPES)]
-    layers = profile.layer(select="micros,occurrence,float_ops,params", max_depth=1000).frame
+    layers = profile.layer(
+        select="micros,occurrence,float_ops,params",
+        max_depth=1000,
+        account_type_regexes=[*map(re.escape, ops["name"])],
+    ).frame
     spent = profile.summary()
     return {
         "run_count": _column(ops, "run_count"),

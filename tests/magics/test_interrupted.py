@@ -42,8 +42,8 @@ class InterruptFromOutside(tf.keras.callbacks.Callback):
             self.batches = -95
 
 def recompile():
-    # An interrupt may leave TensorFlow's cache of traced functions with a key that it has and cannot
-    # pop, since OrderedDict.pop compares keys halfway through; the model's calls then raise KeyError.
+    # OrderedDict.pop compares keys halfway through. An interrupt there leaves TensorFlow's cache of
+    # traced functions with a key that it cannot pop: every call of the model raises KeyError.
     model.compile(model.optimizer, model.loss)
 
 def trained():
@@ -82,16 +82,20 @@ def run(place, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("act", "error"), [("fail", "ValueError"), ("interrupt", "KeyboardInterrupt")]
+    ("act", "error", "ended"),
+    [
+        ("fail", "ValueError", "raised ValueError after"),
+        ("interrupt", "KeyboardInterrupt", "interrupted after"),
+    ],
 )
-def test_a_fit_that_ends_halfway_is_reported_up_to_there(run, act, error):
+def test_a_fit_that_ends_halfway_is_reported_up_to_there(run, act, error, ended):
     run("before = trained()")
 
     outcome = run(f"%%tfprof\n{fit(f'AfterFive({act})')}")
 
     assert outcome.error == error
     assert not outcome.of_nbprof
-    assert outcome.report
+    assert f" · {ended} " in outcome.report
     assert run("trained() - before").value == "5"
     assert run("counted(), len(nbprof.last().steps)").value == "([5], 5)"
 
@@ -103,7 +107,7 @@ def test_after_an_interrupt_from_outside_every_trained_batch_is_reported(run):
 
     run("recompile()")
     assert outcome.error == "KeyboardInterrupt"
-    assert outcome.report
+    assert " · interrupted after " in outcome.report
     batches = run("trained() - before").value
     assert int(batches) >= 5
     assert run("counted()").value == f"[{batches}]"
@@ -131,6 +135,7 @@ def test_an_interrupt_during_a_call_has_the_traceback_of_the_bare_cell(run):
 
     assert bare.error == profiled.error == "KeyboardInterrupt"
     assert not profiled.of_nbprof
+    assert " · interrupted after " in run("nbprof.last().headline").value
 
 
 def test_the_tensor_at_the_peak_names_its_line_in_an_earlier_cell(run):

@@ -80,3 +80,15 @@ def test_an_object_that_refers_to_the_notebook_does_not_hold_all_of_it(run):
     held = eval(run("dict(zip(r.frame['name'], r.frame['bytes'].tolist()))").value)
     assert held["zz_array"] == pytest.approx(MIB, rel=0.01)
     assert held["tool"] < 10_000
+
+
+def test_a_cell_that_leaves_large_nested_objects_alone_has_not_changed_them(run):
+    run("big = {n: {'pair': (n, [n])} for n in range(400_000)}")
+    run("more = {n: {'text': str(n)} for n in range(400_000)}")
+
+    run("%%memobj -o -q\nz = np.zeros(1_000_000)")
+    run("left = _")
+
+    assert run("left.frame['name'].tolist()").value == "['z']"
+    assert run("left.types['type'].tolist()").value == "['numpy.ndarray']"
+    assert "shrunk" not in run("left.text").value

@@ -5,7 +5,9 @@ import sys
 
 import pytest
 import venvs
-from compatibility_page import environments_on_page
+from comparison import COMPARED, not_seen, undeclared
+from compatibility_page import differences_on_page, differences_table, environments_on_page
+from differences import DIFFERENCES, REFERENCE
 from environments import ENVIRONMENTS, Environment
 from outcomes import Outcome, read_junit, remarks, table
 from pythons import RUNNING, find_python
@@ -150,3 +152,65 @@ def test_an_environment_that_cannot_be_installed_is_a_sentence():
 
     with pytest.raises(venvs.InstallError, match="pip cannot install it"):
         venvs._install(venv, HOST)
+
+
+def test_the_page_names_the_declared_differences():
+    assert differences_table() in differences_on_page(), "make matrix ARGS=--page writes it"
+
+
+FACTS = {
+    "tensorflow": "2.21.0",
+    "eager": {"run_count": {"MatMul": 10, "AddV2": 5}, "steps": []},
+    "fit": {"params": {"net": 2610, "optimizer": 2}, "steps": [["train", True]]},
+}
+
+
+def changed(program, fact, **rows):
+    """Return the facts with other numbers in some rows of one of them."""
+    facts = FACTS[program]
+    return FACTS | {program: facts | {fact: facts[fact] | rows}}
+
+
+def test_a_number_that_differs_from_the_reference_is_named():
+    facts = {REFERENCE: FACTS, "tf218": changed("eager", "run_count", MatMul=9, Sum=1)}
+
+    assert [*map(str, undeclared(facts))] == [
+        "tf218, eager, run_count, MatMul: 9, but 10 in tf221",
+        "tf218, eager, run_count, Sum: 1, but None in tf221",
+    ]
+
+
+def test_a_program_that_fails_is_a_difference():
+    facts = {REFERENCE: FACTS, "tf218": FACTS | {"eager": {"error": "TypeError: x"}}}
+
+    assert [*map(str, undeclared(facts))] == [
+        "tf218, eager, error: TypeError: x, but None in tf221",
+    ]
+
+
+def test_a_declared_difference_is_allowed_only_where_it_is_declared():
+    other = changed("fit", "params", optimizer=2612)
+    wrong = changed("fit", "params", net=9)
+
+    assert undeclared({REFERENCE: FACTS, "tf215": other}) == []
+    assert len(undeclared({REFERENCE: FACTS, "tf218": other})) == 1
+    assert len(undeclared({REFERENCE: FACTS, "tf215": wrong})) == 1
+
+
+def test_a_declared_difference_that_is_gone_is_named():
+    other = changed("fit", "params", optimizer=2612)
+    (keras_2,) = [each for each in DIFFERENCES if each.where.startswith("Keras 2:")]
+
+    assert keras_2 in not_seen({REFERENCE: FACTS, "tf215": FACTS})
+    assert keras_2 not in not_seen({REFERENCE: FACTS, "tf215": other})
+    assert not_seen({REFERENCE: FACTS}) == []
+
+
+def test_declared_differences_are_about_known_environments_programs_and_facts():
+    source = (TOP / "tests" / "core" / "programs.py").read_text(encoding="utf-8")
+
+    for difference in DIFFERENCES:
+        assert {*difference.environments} <= {*ENVIRONMENTS} - {REFERENCE}
+        for rows in difference.shown:
+            assert {*rows.facts} <= {*COMPARED}
+            assert all(f"\ndef {program}(" in source for program in rows.programs)

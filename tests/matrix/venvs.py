@@ -41,6 +41,14 @@ class Venv:
                 [self.python, *arguments], cwd=TOP, env=env, stdout=log, stderr=subprocess.STDOUT
             ).returncode
 
+    def printed(self, *arguments):
+        """Run its Python like `run` does; return what it prints, empty if it fails."""
+        with self.log.open("a", encoding="utf-8") as log:
+            ran = subprocess.run(
+                [self.python, *arguments], cwd=TOP, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        return "" if ran.returncode else ran.stdout
+
     def versions(self):
         """Return the version of each installed package."""
         listed = subprocess.run(

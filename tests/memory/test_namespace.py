@@ -51,9 +51,49 @@ def test_what_was_sized_in_full_and_is_not_any_more_does_not_count_as_smaller(mo
 
     after = size_names(names, earlier=before)
 
+    found = difference(before, after)
     assert before.names[0].exact
     assert not after.names[0].exact
+    assert found.names == found.kinds == ()
+    assert "is not known whether they hold more or less: big." in found.text
+    assert "so they are not compared: dict, int, list." in found.text
+
+
+def test_a_type_of_what_could_not_be_compared_is_not_compared_but_others_are(monkeypatch):
+    names = {"big": {number: {"pair": [number]} for number in range(5000)}}
+    before = size_names(names)
+    monkeypatch.setattr("nbprof.memory.namespace.SIZING_SECONDS", 0.0)
+
+    found = difference(before, size_names({**names, "z": np.zeros(1000), "y": {}}, earlier=before))
+
+    assert sorted(found.frame["name"]) == ["y", "z"]
+    assert found.types[["type", "count"]].values.tolist() == [["numpy.ndarray", 1]]
+    assert "bytes" not in found.text.partition("types |")[2]
+
+
+def test_what_could_not_be_compared_does_not_make_a_name_grow_that_shares_its_data(monkeypatch):
+    shared = bytearray(MIB)
+    names = {"big": [*({"number": [number]} for number in range(5000)), shared], "tail": [shared]}
+    before = size_names(names)
+    monkeypatch.setattr("nbprof.memory.namespace.SIZING_SECONDS", 0.0)
+
+    after = size_names(names, earlier=before)
+
+    held = [{each.name: each.bytes for each in look.names} for look in (before, after)]
+    assert held[1]["tail"] > held[0]["tail"] + MIB / 2  # `big` was not followed to its end
     assert difference(before, after).names == ()
+
+
+def test_of_a_list_that_grew_partly_sized_objects_are_not_compared(monkeypatch):
+    monkeypatch.setattr("nbprof.memory.namespace.SIZING_SECONDS", 0.0)
+    rows = [{"number": number} for number in range(20_000)]
+    before = size_names({"rows": rows})
+    rows[:0] = [[number] for number in range(20_000)]  # these are met first, instead of the dicts
+
+    found = difference(before, size_names({"rows": rows}, earlier=before))
+
+    assert (found.names, found.kinds) == ((), ())
+    assert (found.unknown_names, found.unknown_kinds) == (("rows",), ("dict", "list"))
 
 
 def test_a_list_that_grew_has_grown_even_if_both_sizes_are_estimates(monkeypatch):

@@ -177,3 +177,19 @@ def test_a_compiled_model_includes_its_optimizer():
     model.fit(np.ones((8, 200)), np.ones((8, 300)), verbose=0)
 
     assert sizes(model=model)["model"] == pytest.approx(3 * model.count_params() * 4, rel=0.01)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("family", ["optimizers", "optimizers.legacy"])
+def test_an_optimizer_of_keras_2_has_the_bytes_of_its_variables(family):
+    pytest.importorskip("tensorflow")
+    tf_keras = pytest.importorskip("tf_keras")
+    module = tf_keras.optimizers.legacy if "legacy" in family else tf_keras.optimizers
+
+    model = tf_keras.Sequential([tf_keras.Input((200,)), tf_keras.layers.Dense(300)])
+    model.compile(module.Adam(), "mse")
+    model.fit(np.ones((8, 200)), np.ones((8, 300)), verbose=0)
+
+    weights = model.count_params() * 4
+    assert sizes(optimizer=model.optimizer)["optimizer"] == pytest.approx(2 * weights, rel=0.01)
+    assert sizes(model=model)["model"] == pytest.approx(3 * weights, rel=0.01)

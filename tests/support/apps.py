@@ -121,13 +121,27 @@ class App:
 
     @contextmanager
     def opened_without_kernel(self, notebook):
-        """Open another notebook in a page of its own that cannot start kernels."""
+        """Open another notebook in a page of its own that cannot start kernels.
+
+        Its requests for one wait until the end, as a refusal would open a dialog. They are refused
+        before the page is closed, since Chromium sends what is still held back then.
+        """
+        waiting = []
+
+        def hold_back(route):
+            if route.request.method == "POST":
+                waiting.append(route)
+            else:
+                route.continue_()
+
         other = type(self)(self.browser, self.address)
-        other.page.route("**/api/sessions*", _start_nothing)
+        other.page.route("**/api/sessions*", hold_back)
         try:
             other.open(notebook)
             yield other
         finally:
+            for route in waiting:
+                route.abort()
             other.page.close()
 
     def close(self):
@@ -136,20 +150,14 @@ class App:
         for session in self._ask("sessions"):
             self._ask(f"sessions/{session['id']}", "DELETE")
 
-    def kernels(self):
-        """Return the ids of the kernels that run."""
-        return {kernel["id"] for kernel in self._ask("kernels")}
+    def has_kernel(self, notebook):
+        """Return whether a kernel runs for a notebook."""
+        return notebook in {session["path"] for session in self._ask("sessions")}
 
     def _ask(self, what, method="GET"):
         request = urllib.request.Request(f"{self.address}/api/{what}", method=method)
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.loads(answer.read() or "null")
-
-
-def _start_nothing(route):
-    """Leave requests for a kernel unanswered, as a refusal would open a dialog."""
-    if route.request.method != "POST":
-        route.continue_()
 
 
 class Lab(App):

@@ -13,6 +13,8 @@ import nbprof
 tf = pytest.importorskip("tensorflow")
 
 FORTY_EIGHT_MIB = 48 * 2**20
+CLOCKS_NS = 5_000_000
+"""How far the clocks of Python and of the trace may differ on a busy machine."""
 
 
 def profiled(body):

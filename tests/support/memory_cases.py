@@ -92,17 +92,20 @@ def marked_by_hand():
     return MemoryResult((replace(run, marks=marks),))
 
 
+A_LIST, A_DICT = Kind("list", 3, 5 * MIB), Kind("dict", 1, 736)
+SOME_ARRAYS = Kind("numpy.ndarray", 4, 265.19 * 1024)
+HELD_BEFORE = Name("a", "list", 5 * MIB, 5 * MIB, True, 1, kinds=(A_LIST,))
 OBJECTS_BEFORE = ObjectMemory(
-    (Name("a", "list", 5 * MIB, 5 * MIB, True, 1), Name("b", "dict", 736, 736, True, 2)),
-    (Kind("list", 3, 5 * MIB), Kind("dict", 1, 736)),
+    (HELD_BEFORE, Name("b", "dict", 736, 736, True, 2, kinds=(A_DICT,))),
+    (A_LIST, A_DICT),
     resident=100 * MIB,
 )
 OBJECTS_AFTER = ObjectMemory(
     (
-        Name("<x>", "numpy.ndarray", 265.19 * 1024, 3 * MIB, False, 4),
-        Name("a", "list", 5 * MIB, 5 * MIB, True, 1),
+        Name("<x>", "numpy.ndarray", 265.19 * 1024, 3 * MIB, False, 4, kinds=(SOME_ARRAYS,)),
+        HELD_BEFORE,
     ),
-    (Kind("numpy.ndarray", 4, 265.19 * 1024), Kind("list", 3, 5 * MIB)),
+    (SOME_ARRAYS, A_LIST),
     resident=103 * MIB,
     rows=1,
 )

@@ -1,6 +1,10 @@
 """Paint an explorer's timeline in a real browser and count its pixels by colour."""
 
+import json
 import re
+import subprocess
+
+from support.paths import PACKAGE
 
 RECORD_TEXTS = """
 window.texts = [];
@@ -28,6 +32,13 @@ PIXELS = """(lanes) => {
 }"""
 """Counts the pixels of the lanes by name of their colour, right of the lanes' own names."""
 
+FAMILIES = """
+import { FAMILY_CATEGORIES, familyOf } from "./families.js";
+const types = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(types.map((type) => FAMILY_CATEGORIES[familyOf(type)].name)));
+"""
+"""Finds the family of each op type, as the explorer does."""
+
 
 def paint(context, html, file):
     """Open the explorer of a notebook's output as a page and return it with its timeline painted.
@@ -50,3 +61,14 @@ def pixel_shares(opened):
     whole = sum(found.values())
     assert whole > 0, "nothing is painted"
     return {name: count / whole for name, count in found.items()}
+
+
+def time_shares(profile):
+    """Return the share of the op time that each family of ops has; needs Node."""
+    types = profile.nodes["op_type"].to_numpy()[profile.costs["node"].to_numpy()]
+    by_type = profile.costs.groupby(types)["self_ns"].sum()
+    folder = PACKAGE / "display" / "explorer" / "js"
+    command = ["node", "--input-type=module", "-e", FAMILIES, json.dumps(list(by_type.index))]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    by_family = by_type.groupby(json.loads(found.stdout)).sum()
+    return (by_family / by_family.sum()).to_dict()

@@ -177,6 +177,17 @@ def test_gradients_have_a_row_below_the_line_they_are_the_gradient_of():
     assert list(frame["source"]) == ["", "line 9", "line 4", "line 4", "line 9", ""]
 
 
+def test_a_function_may_be_named_like_a_row_of_gradients():
+    named = profile(
+        *(node(name, stack=(("In [3]", 9, f"f ({name})"),)) for name in ("backward", "gradient"))
+    )
+    view = named.code(select="micros", output="pprof:outfile=never_written.pb.gz")
+
+    assert list(view.frame["name"])[1:] == ["In [3]:9:f (backward)", "In [3]:9:f (gradient)"]
+    assert list(view.frame["source"])[1:] == ["line 9", "line 9"]
+    assert list(view.origin.lines.frames["function"]) == ["f (backward)", "f (gradient)"]
+
+
 def test_the_rows_of_gradients_are_read_back_from_a_report():
     printed = TRAINED.code(select="micros")
 

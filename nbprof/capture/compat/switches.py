@@ -35,7 +35,7 @@ def allocator_statistics_on() -> bool | None:
 def tensor_bytes() -> int:
     """Return how many bytes of the CPU's memory tensors hold, 0 if TensorFlow does not say.
 
-    Ask only once TensorFlow has run something: asking makes it take its devices.
+    Ask only once TensorFlow has run something: asking initializes its devices.
     """
     import tensorflow as tf
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbprof.capture.capture import Frame, SampleLog, Stack
+from nbprof.capture.python.lock_waits import LockWaits
 from nbprof.user_files import is_users, is_users_code
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class StackSampler:
         self._pace = pace
         self._times = array("q")
         self._stacks = array("q")
+        self._waited = array("b")
         self._number: dict[bytes, int] = {}
         """Numbers of the distinct stacks: pairs of code and instruction, innermost first."""
         # Keyed by id, because hashing a code object is slow; kept alive, so that ids stay unique.
@@ -91,6 +93,7 @@ class StackSampler:
         """Returns whether the thread has not ended."""
         self._state: int | None = None
         """Address of the thread's state, valid until the thread ends."""
+        self._lock_waits: LockWaits | None = None
         self._running = False
         self._lock = _thread.allocate_lock()
         """Held while a sample is taken, so that none is taken after `stop`."""
@@ -102,6 +105,7 @@ class StackSampler:
         """Start the thread; `threading` does not list it, so the cell cannot see it there."""
         self._thread = threading.get_ident()
         self._is_alive, self._state = threading.current_thread().is_alive, _state_of_this_thread()
+        self._lock_waits = LockWaits(threading.get_native_id())
         is_users("")  # what it looks up the first time must not be part of the first sample
         self._stop_signal.acquire()
         self._running = True
@@ -120,6 +124,8 @@ class StackSampler:
             if not self._running:
                 return
             self._running = False
+        if self._lock_waits:
+            self._lock_waits.close()
         before, ours = self._switch_intervals
         if sys.getswitchinterval() == ours:
             sys.setswitchinterval(before)
@@ -132,6 +138,7 @@ class StackSampler:
             time_ns=np.array(self._times, dtype=np.int64),
             thread=np.full(len(self._times), self._thread, dtype=np.int64),
             stack=np.array(self._stacks, dtype=np.int64),
+            waited=np.array(self._waited, dtype=bool),
         )
 
     def _run(self) -> None:
@@ -176,6 +183,7 @@ class StackSampler:
             elif kind == RUNNER:
                 break
             frame = frame.f_back
+        self._waited.append(self._lock_waits is not None and self._lock_waits.look())
         self._times.append(now)
         self._stacks.append(self._number.setdefault(stack.tobytes(), len(self._number)))
 

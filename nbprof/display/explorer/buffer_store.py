@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.arrays import Ints, Mask
+from nbprof.protos.varint_writer import write_varints
+
 FIXED_WIDTH_BITS = {"i8": 8, "i16": 16, "i32": 32}
 """Bits of each integer type; its lowest value stands for an unknown number."""
 PER_MICROSECOND = 1000
@@ -76,7 +79,7 @@ class BufferStore:
                 return self._whole(whole, divisor, known)
         return self._typed(column.astype("<f8"), "f64", 1)
 
-    def times(self, ns: npt.NDArray[np.int64], ordered: bool = False) -> Packed:
+    def times(self, ns: Ints, ordered: bool = False) -> Packed:
         """Store times given in ns, to be read in µs; ordered ones as differences."""
         if ordered and len(ns) and ns[0] >= 0:
             return [*self._whole(np.diff(ns, prepend=0), PER_MICROSECOND), DELTAS]
@@ -86,7 +89,7 @@ class BufferStore:
         """Store a column of texts as places in the dictionary."""
         return self.numbers(self.codes(values))
 
-    def codes(self, values: Iterable[str]) -> npt.NDArray[np.int64]:
+    def codes(self, values: Iterable[str]) -> Ints:
         """Return the places of texts in the dictionary, adding those that are new."""
         texts = list(values)
         known = self._codes
@@ -98,16 +101,14 @@ class BufferStore:
             self.string_buffers.append(self._buffer(to_json(new)))
         return np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
 
-    def _whole(
-        self, whole: npt.NDArray[Any], divisor: int, known: npt.NDArray[np.bool_] | None = None
-    ) -> Packed:
+    def _whole(self, whole: npt.NDArray[Any], divisor: int, known: Mask | None = None) -> Packed:
         """Store whole numbers in the type that takes the fewest bytes."""
         present = whole if known is None else whole[known]
         largest = max(present.max(initial=0), -present.min(initial=0))
         fitting = [kind for kind, bits in FIXED_WIDTH_BITS.items() if largest < 2 ** (bits - 1)]
         if fitting[:1] != ["i8"] and present.min(initial=0) >= 0:
             shifted = (whole if known is None else np.where(known, whole, -1)).astype(np.int64) + 1
-            data = _varints(shifted)
+            data = write_varints(shifted)[1].tobytes()
             if not fitting or len(data) < FIXED_WIDTH_BITS[fitting[0]] // 8 * len(whole):
                 return _packed(self._buffer(data), "var", divisor)
         if not fitting:
@@ -130,19 +131,6 @@ class BufferStore:
 
 def _packed(buffer: int, kind: str, divisor: int) -> Packed:
     return [buffer, kind] if divisor == 1 else [buffer, kind, divisor]
-
-
-def _varints(values: npt.NDArray[np.int64]) -> bytes:
-    """Encode numbers >= 0 in groups of 7 bits, lowest first; the top bit means that more follow."""
-    count = np.searchsorted(2 ** np.arange(7, 63, 7, dtype=np.int64), values, side="right") + 1
-    place = np.cumsum(count) - count
-    written = np.zeros(int(count.sum()), dtype=np.uint8)
-    for group in range(int(count.max(initial=0))):
-        more = count > group + 1
-        here = more | (count == group + 1)
-        bits = (values[here] >> (7 * group)) & 127
-        written[place[here] + group] = bits | (more[here] * 128)
-    return written.tobytes()
 
 
 def to_json(described: Any) -> bytes:

@@ -8,7 +8,7 @@ from nbprof.display.explorer.buffer_store import to_json
 from nbprof.display.explorer.payload import all_kinds, timeline_of, whole_payload
 from nbprof.display.explorer.script import script
 from nbprof.display.widget_base import LiveWidget
-from nbprof.views.report import per_step
+from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
     from nbprof.views.report import Report
@@ -21,6 +21,7 @@ PLAIN_ROWS = 40
 NO_NOTEBOOK = (
     "Shown as text: the explorer needs a notebook. view.to_html(path) writes it as a page."
 )
+CLOSED = "this explorer is closed: open another one with view.explore()."
 
 _open: "list[Explorer]" = []
 
@@ -35,7 +36,7 @@ class Explorer(LiveWidget):
     _esm = f"{script()}\nexport default {{ render }};"
 
     def __init__(self, report: "Report", **settings: Any) -> None:
-        self._views: Sequence[View] = report.views
+        self._report: Report | None = report
         self._timeline = timeline_of(all_kinds(report))
         payload = whole_payload(report, ("flame",))
         super().__init__(
@@ -44,7 +45,6 @@ class Explorer(LiveWidget):
             chosen={"view": payload.described["first"], "rows": [], "line": ""},
             **settings,
         )
-        self._first: View | None = report.view
         self.on_msg(self._answer)
         _open.append(self)
 
@@ -57,18 +57,17 @@ class Explorer(LiveWidget):
     @property
     def view(self) -> "View":
         """The view that is shown."""
-        shown = self._views[self.chosen["view"]]
-        return per_step(shown) if self.chosen.get("per_step") else shown
+        return self._average_of_shown if self._shows_averages else self._shown
 
     @property
     def selection(self) -> Frame:
         """The selected rows of the frame of the view that is shown."""
-        shown = self._views[self.chosen["view"]]
+        shown = self._shown
         rows = self.chosen["rows"]
-        if self.chosen.get("per_step"):
-            average = per_step(shown)
-            return average.frame.iloc[_same_rows(shown, rows, average)]
-        return shown.frame.iloc[rows]
+        if not self._shows_averages:
+            return shown.frame.iloc[rows]
+        average = self._average_of_shown
+        return average.frame.iloc[_same_rows(shown, rows, average)]
 
     @property
     def time_range(self) -> tuple[float, float] | None:
@@ -81,6 +80,25 @@ class Explorer(LiveWidget):
         """The `%tfprof` line that shows the same; empty before the widget has been displayed."""
         return str(self.chosen["line"])
 
+    @property
+    def _open_report(self) -> "Report":
+        if self._report is None:
+            raise NbprofError(CLOSED)
+        return self._report
+
+    @property
+    def _shown(self) -> "View":
+        place: int = self.chosen["view"]
+        return self._open_report.views[place]
+
+    @property
+    def _shows_averages(self) -> bool:
+        return bool(self.chosen.get("per_step"))
+
+    @property
+    def _average_of_shown(self) -> "View":
+        return self._open_report.averaged(self._shown)
+
     def close(self) -> None:
         """Remove the widget and free what it holds."""
         if self in _open:
@@ -88,24 +106,30 @@ class Explorer(LiveWidget):
             self.data, self.buffers = "", []
             # The browser keeps a model's state from before its last change: make one more.
             self.chosen = {"view": 0, "rows": [], "line": "", "range": None}
-            self._views, self._first, self._timeline = (), None, None
+            self._report, self._timeline = None, None
         super().close()
 
+    def _shows(self, view: "View") -> bool:
+        """Return whether the explorer was opened on this view."""
+        return self._report is not None and self._report.view is view
+
     def _title(self) -> str:
-        if self._first is None:
+        if self._report is None:
             return "<Explorer: closed>"
-        return f"<Explorer of the {self._first.name} view: {self._first.headline}>"
+        return f"<Explorer of the {self._report.view.name} view: {self._report.headline}>"
 
     def _plain_html(self) -> str:
-        return "" if self._first is None else html.report(self._first, PLAIN_ROWS)
+        return "" if self._report is None else html.report(self._report.view, PLAIN_ROWS)
 
     def _plain_text(self) -> str:
-        return "" if self._first is None else f"{text.excerpt(self._first)}\n{NO_NOTEBOOK}\n"
+        if self._report is None:
+            return ""
+        return f"{text.excerpt(self._report.view)}\n{NO_NOTEBOOK}\n"
 
 
 def open_explorer(view: "View") -> Explorer | None:
     """Return the explorer of this view that is still open, if there is one."""
-    return next((explorer for explorer in _open if explorer._first is view), None)
+    return next((explorer for explorer in _open if explorer._shows(view)), None)
 
 
 def _same_rows(view: "View", rows: Sequence[int], other: "View") -> list[int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from nbprof.arrays import Floats, Ints, Rows
 from nbprof.display import lane_names
 from nbprof.display.explorer.stretches import FINEST, Stretches
 from nbprof.errors import NbprofError
@@ -25,11 +26,9 @@ BINS = 240
 SPARSE_BELOW = 0.7
 """Share of filled bins below which only the filled ones are stored, by kind."""
 SHARES = 8
-"""An event's share of self time is stored in steps of one in this many, if not its self time."""
+"""Precision of stored shares of self time: one in this many."""
 LEAST_STEPS = 8
 """Fewest steps for which bins begin where steps do."""
-
-Times = npt.NDArray[np.int64]
 
 
 def has_timeline(profile: "Profile | None") -> bool:
@@ -51,7 +50,7 @@ class Timeline:
         return self.kinds.profile
 
     @cached_property
-    def _start(self) -> Times:
+    def _start(self) -> Ints:
         return self.profile.costs["start_ns"].to_numpy(np.int64)
 
     @cached_property
@@ -96,7 +95,7 @@ class Timeline:
             "memory": self._curve and self._curve.pack(store),
         }
 
-    def _longest(self, most: int) -> npt.NDArray[np.intp]:
+    def _longest(self, most: int) -> Rows:
         known = np.flatnonzero(self.kinds.of_event >= 0)
         if most >= len(known):
             return known
@@ -119,7 +118,7 @@ class Timeline:
         return packed
 
     @cached_property
-    def _finest(self) -> tuple[Times, npt.NDArray[Any], npt.NDArray[Any]]:
+    def _finest(self) -> tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]]:
         """The starts of the finest bins, and per kind and bin the runs and their ns."""
         edges = self._edges(BINS)
         part = np.searchsorted(edges, self._start, side="right") - 1
@@ -129,7 +128,7 @@ class Timeline:
         ns = np.bincount(key, self.profile.costs["self_ns"].to_numpy(), shape[0] * shape[1])
         return edges, runs.reshape(shape), ns.reshape(shape)
 
-    def _edges(self, most: int) -> Times:
+    def _edges(self, most: int) -> Ints:
         """Return where bins start: with steps if there are enough of them, otherwise evenly."""
         begin, end = int(self._start.min()), int(self._start.max())
         steps = np.rint(self.profile.steps["start_micros"].to_numpy(np.float64) * 1e3)
@@ -140,7 +139,7 @@ class Timeline:
             steps = np.unique(np.linspace(begin, end, most, endpoint=False).astype(np.int64))[1:]
         return np.append(begin, steps)
 
-    def runs_between(self, begin: float, end: float) -> tuple[Times, Times]:
+    def runs_between(self, begin: float, end: float) -> tuple[Ints, Ints]:
         """Return per kind the events that began between two times in µs, and their own ns."""
         first, last = (np.ceil(micros * 1e3) for micros in (begin, end))
         inside = (self._start >= first) & (self._start < last)
@@ -168,8 +167,8 @@ class Curve:
     """The live bytes of the device that held the most, thinned out, and their peak."""
 
     device: str
-    micros: npt.NDArray[np.float64]
-    live_bytes: npt.NDArray[np.float64]
+    micros: Floats
+    live_bytes: Floats
     peak: dict[str, float]
 
     def pack(self, store: "BufferStore") -> dict[str, Any]:

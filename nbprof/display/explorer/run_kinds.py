@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.arrays import Rows, distinct_pairs
+from nbprof.arrays import Rows, count_distinct
 from nbprof.columns import COLUMNS, Metric, summed_columns
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ class RunKinds:
         row, own = np.append(places.row, -1)[member], np.append(places.own, False)[member]
         packed = {"row": store.numbers(_places_among(view, chosen, row, own))}
         if view.options.step in (None, "all") and len(self.profile.steps) > 1:
-            steps = _steps_of_each(self.profile.costs["step"].to_numpy(), places.of_event)
+            step = self.profile.costs["step"].to_numpy(np.int64)
+            steps = count_distinct(places.of_event, step, len(places.row))
             packed["steps"] = store.numbers(steps[places.of_event[self.example]])
         return packed
 
@@ -177,10 +178,3 @@ def _places_among(view: "View", chosen: Rows, row: Rows, own: npt.NDArray[np.boo
             place[hidden] = place[parent[hidden]]
     found = place[row]
     return np.where(own & kept[row], found, np.where(found < 0, -1, -2 - found))
-
-
-def _steps_of_each(step: Rows, member: Rows) -> Rows:
-    """Count the steps in which each member ran."""
-    first = int(step.min())
-    members, _, _ = distinct_pairs(member, step - first, int(step.max()) - first + 1)
-    return np.bincount(members)

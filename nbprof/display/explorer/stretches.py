@@ -11,20 +11,18 @@ import numpy as np
 from nbprof.display.lane_load import Range, Runs, fill
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from nbprof.arrays import Floats, Mask, Rows
+    from nbprof.arrays import Floats, Ints, Mask, Rows
     from nbprof.display.explorer.buffer_store import BufferStore
     from nbprof.display.explorer.run_kinds import RunKinds
 
 FINEST = 1200
 """Most stretches."""
 LEVELS = 32
-"""A stretch is filled in steps of one in this many; what is less is carried over to the next."""
+"""Precision of how full a stretch is: one in this many. The rest is carried to the next one."""
 MOST_GROUPS = 60
-"""Most op types that are told apart; the others, which took the least time, count as one."""
+"""Most op types to distinguish; the rest, which took the least time, are merged."""
 MOST_CELLS = 8_000_000
-"""Most numbers to work with at once."""
+"""Most numbers held in memory at a time."""
 ROUNDING = 1e-6
 
 
@@ -36,7 +34,7 @@ class Stretches:
         self._events = kinds.profile.costs
         thread = self._events["thread"].to_numpy(np.intp)
         self.threads: Rows = np.flatnonzero(np.bincount(thread))
-        """The threads that ran anything; the lanes are in their order."""
+        """The threads that ran anything, in the order of the lanes."""
         self._lane: Rows = np.searchsorted(self.threads, thread)
 
     def pack(self, store: "BufferStore", most: int) -> dict[str, Any]:
@@ -46,7 +44,7 @@ class Stretches:
         padding = columns * joined - self._finest.shape[2]
         finest = np.pad(self._finest, ((0, 0), (0, 0), (0, padding)))
         shares = finest.reshape(*finest.shape[:2], columns, joined).mean(axis=3)
-        # Whole levels of what was filled so far: over time, nothing is lost by rounding.
+        # Rounding the running sum carries each remainder on, so nothing is lost.
         reached = np.floor(np.cumsum(shares * LEVELS, axis=2) + ROUNDING).astype(np.int64)
         level = np.diff(reached, axis=2, prepend=0)
         filled = np.flatnonzero((level > 0) | _barely_filled(shares, level))
@@ -115,7 +113,7 @@ class Stretches:
         return examples
 
 
-def _barely_filled(shares: "Floats", level: "npt.NDArray[np.int64]") -> "Mask":
+def _barely_filled(shares: "Floats", level: "Ints") -> "Mask":
     """Mark the largest share of each stretch in which op runs took less time than a level."""
     largest = shares.argmax(axis=1)[:, np.newaxis]
     barely = (level.sum(axis=1) == 0) & (shares.sum(axis=1) > 0)

@@ -98,6 +98,21 @@ def _left_out(result: "ObjectMemory") -> Iterator[str]:
     if more > 0:
         names = "name" if more == 1 else "names"
         yield f"… and {more} more {names}: -n N shows more, -o returns them all."
+    if result.unknown_names:
+        yield (
+            "There was no time to size these names in full again, so it is not known whether they "
+            f"hold more or less: {_listed(result.unknown_names, result.rows)}."
+        )
+    if result.unknown_kinds:
+        yield (
+            "There was no time to count all objects of these types, so they are not compared: "
+            f"{_listed(result.unknown_kinds, result.rows)}."
+        )
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def html_report(result: "ObjectMemory") -> str:

@@ -11,9 +11,9 @@ from nbprof.errors import NbprofError
 from nbprof.units import format_short
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from matplotlib.axes import Axes
 
+    from nbprof.arrays import Floats
     from nbprof.columns import Column
     from nbprof.display.plots.colours import Theme
     from nbprof.views.view import View
@@ -143,8 +143,8 @@ class Ranking(NamedTuple):
     names: list[str]
     depths: list[int]
     """Levels by which to indent each name; 0 in a list."""
-    values: "npt.NDArray[np.float64]"
-    own: "npt.NDArray[np.float64] | None"
+    values: "Floats"
+    own: "Floats | None"
     """The row's own part of each total, in a tree."""
     rest_rows: int
     """Number of rows with a known number that are not drawn."""

@@ -12,11 +12,11 @@ from nbprof.errors import NbprofError
 from nbprof.units import BYTES, MICROS, format_short
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from nbprof._profile import Profile
+    from nbprof.arrays import Floats, Rows
     from nbprof.display.lane_load import Range
     from nbprof.display.plots.colours import Theme
 
@@ -43,8 +43,8 @@ class Curve(NamedTuple):
     """The live bytes of a device over the whole recording."""
 
     device: str
-    micros: "npt.NDArray[np.float64]"
-    live: "npt.NDArray[np.float64]"
+    micros: "Floats"
+    live: "Floats"
 
     @property
     def peak(self) -> int:
@@ -200,7 +200,7 @@ def _draw_curves(
     return drawn
 
 
-def _rows_shown(curve: Curve, shown: "Range") -> "npt.NDArray[np.intp]":
+def _rows_shown(curve: Curve, shown: "Range") -> "Rows":
     """Keep the first, last, lowest and highest point of each column."""
     column = np.floor((curve.micros - shown.start) / shown.column)
     column = np.clip(column, -1, shown.columns).astype(np.intp)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from nbprof._profile import Profile
+    from nbprof.arrays import Floats
     from nbprof.display.lane_load import Range
     from nbprof.display.plots.colours import Theme
 
@@ -40,14 +41,12 @@ class Strip(NamedTuple):
 class Steps(NamedTuple):
     """The steps in the range shown; times are in µs."""
 
-    start: "npt.NDArray[np.float64]"
-    end: "npt.NDArray[np.float64]"
+    start: "Floats"
+    end: "Floats"
     number: "npt.NDArray[np.int_]"
 
 
-def times(
-    profile: "Profile", zero: float
-) -> "tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]":
+def times(profile: "Profile", zero: float) -> "tuple[Floats, Floats]":
     """Return the starts and ends of the steps in µs."""
     start = profile.steps["start_micros"].to_numpy(float) - zero
     return start, start + profile.steps["micros"].to_numpy(float)
@@ -107,9 +106,7 @@ def _merged(
     return _polygons(ax, outlines[0], theme.grey(0.45), strip)
 
 
-def _lines(
-    ax: "Axes", start: "npt.NDArray[np.float64]", strip: Strip, theme: "Theme"
-) -> LineCollection:
+def _lines(ax: "Axes", start: "Floats", strip: Strip, theme: "Theme") -> LineCollection:
     lines = LineCollection(
         [[(moment, strip.bottom), (moment, strip.foot)] for moment in start.tolist()],
         colors=[theme.grey(0.3)],

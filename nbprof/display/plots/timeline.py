@@ -14,11 +14,11 @@ from nbprof.errors import NbprofError
 from nbprof.units import MICROS, format_short
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from nbprof._profile import Profile
+    from nbprof.arrays import Floats, Rows
     from nbprof.display.lane_load import Range
     from nbprof.display.plots.colours import Colour, Theme
 
@@ -132,9 +132,7 @@ def _prepare(profile: "Profile", most: int, most_types: int = NAMED_TYPES) -> Dr
     )
 
 
-def _colour_numbers(
-    profile: "Profile", own: "npt.NDArray[np.float64]", most: int
-) -> "tuple[list[str], npt.NDArray[np.intp]]":
+def _colour_numbers(profile: "Profile", own: "Floats", most: int) -> "tuple[list[str], Rows]":
     """Return the op types that have a colour, and the number of each event's colour.
 
     The types with the most time get one each, all others share the last.
@@ -210,7 +208,7 @@ def _patches(drawing: Drawing, theme: "Theme") -> list[Patch]:
 def _fill_lanes(ax: "Axes", drawing: Drawing, shown: "Range", theme: "Theme") -> "list[Artist]":
     colours = _colours(drawing, theme)
     filled = lane_load.fill(drawing.runs, len(drawing.threads), len(colours), shown)
-    outlines: list[list[npt.NDArray[np.float64]]] = [[] for _ in colours]
+    outlines: list[list[Floats]] = [[] for _ in colours]
     for lane, shares in enumerate(filled):
         by_colour = lane_load.outlines(shares, shown, lane + 0.9, -HEIGHT)
         for number, found in enumerate(by_colour):
@@ -223,9 +221,7 @@ def _fill_lanes(ax: "Axes", drawing: Drawing, shown: "Range", theme: "Theme") ->
     return [*drawn, *_ground_lines(ax, filled.sum(axis=1), shown, theme)]
 
 
-def _ground_lines(
-    ax: "Axes", filled: "npt.NDArray[np.float64]", shown: "Range", theme: "Theme"
-) -> "list[Artist]":
+def _ground_lines(ax: "Axes", filled: "Floats", shown: "Range", theme: "Theme") -> "list[Artist]":
     """Underline the lanes, darker where something ran, even if too briefly to be seen."""
     whole = [(lane, [0, shown.columns]) for lane in range(len(filled))]
     ran = [(lane, part) for lane, row in enumerate(filled) for part in lane_load.stretches(row)]

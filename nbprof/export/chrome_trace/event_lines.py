@@ -14,14 +14,13 @@ from nbprof.columns import summed_columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import numpy.typing as npt
     import pandas as pd
 
     from nbprof._profile import Profile
-    from nbprof.arrays import Ints
+    from nbprof.arrays import Ints, Names
     from nbprof.export.chrome_trace.trace_lanes import Layout
 
-    Objects = npt.NDArray[np.object_]
+    Objects = Names
 
 ROWS_AT_ONCE = 50_000
 """Op runs formatted at once."""

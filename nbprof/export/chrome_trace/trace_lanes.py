@@ -11,9 +11,8 @@ from nbprof.arrays import Ints, Rows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy.typing as npt
-
     from nbprof._profile import Profile
+    from nbprof.arrays import Mask
 
 STEPS = "steps"
 CELL = "the cell's thread"
@@ -134,7 +133,7 @@ def _processes(profile: "Profile") -> list[str]:
     return [f"{host} {device}" for host, device in zip(threads["host"], devices, strict=True)]
 
 
-def is_cell(profile: "Profile") -> "npt.NDArray[np.bool_]":
+def is_cell(profile: "Profile") -> "Mask":
     """Return which thread ran the cell; none for a profile that is not of a cell."""
     threads = profile.threads
     if "is_cell" in threads:

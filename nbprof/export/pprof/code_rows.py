@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from nbprof.arrays import Rows
 from nbprof.export.pprof.pprof_tables import Line
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _nearest_shown(origin: "Origin") -> "Rows":
     0, the root, stands for none. Rows precede their descendants, so the last shown row to claim
     another is its nearest.
     """
-    nearest: npt.NDArray[np.intp] = np.zeros(len(origin.end), dtype=np.intp)
+    nearest: Rows = np.zeros(len(origin.end), dtype=np.intp)
     for row, place in sorted(
         zip(origin.rows[1:].tolist(), range(1, len(origin.rows)), strict=True)
     ):

@@ -1,9 +1,8 @@
 """Read varints, protobuf's integers: seven bits per byte, low bits first."""
 
 import numpy as np
-import numpy.typing as npt
 
-from nbprof.arrays import Ints, Words
+from nbprof.arrays import Ints, Letters, Words
 
 EACH_LOW_BIT = np.uint64(0x0101_0101_0101_0101)
 """The lowest bit of each byte of a word."""
@@ -41,7 +40,7 @@ def varints(word: Words) -> tuple[Words, Words]:
     return value, width
 
 
-def read_numbers(words: Words, position: Ints) -> tuple[npt.NDArray[np.uint8], Words, Ints]:
+def read_numbers(words: Words, position: Ints) -> tuple[Letters, Words, Ints]:
     """Read a varint field at each position: its tag, its value and where it ends.
 
     The tag is 0 if the varint does not end. At least REACH bytes must follow each position.

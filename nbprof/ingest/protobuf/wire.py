@@ -20,9 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from nbprof.arrays import Ints, Mask, Positions, Words
+from nbprof.arrays import Ints, Letters, Mask, Positions, Words
 from nbprof.errors import NbprofError
 from nbprof.ingest.protobuf.varints import ONE_BYTE, finish_long_varints, varints
 
@@ -90,7 +89,7 @@ class Fields:
 
     row: Ints
     """The scanned message that the field belongs to."""
-    tag: npt.NDArray[np.uint8]
+    tag: Letters
     value: Words
     """The varint, the bits of a fixed-width number, or the length of a text or message."""
     begin: Ints
@@ -171,7 +170,7 @@ class Buffer:
         self.kind = kind
         self.place = 0, len(data)
         """Where in its file the buffer begins, and the size of the file, both in bytes."""
-        self.bytes: npt.NDArray[np.uint8] = np.ndarray(len(data), np.uint8, data)
+        self.bytes: Letters = np.ndarray(len(data), np.uint8, data)
         # Overlapping words, one starting at each byte: a view, so it takes no memory.
         words = max(len(data) - 7, 0)
         self.words: Words = np.ndarray(words, "<u8", data if words else None, strides=(1,))

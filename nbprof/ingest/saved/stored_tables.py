@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof import file_format
+from nbprof.arrays import Names
 from nbprof.ingest.saved.manifest import decode, expect
 from nbprof.ingest.saved.zip_members import DamageError, Members
 
@@ -31,7 +32,7 @@ class StoredColumn:
     dtype: str
     numbers: npt.NDArray[Any]
     """The numbers, perhaps narrower than `dtype`; or for each row an index into `values`."""
-    values: npt.NDArray[np.object_] | None = None
+    values: Names | None = None
 
     def make(self) -> Any:
         """Return the column of a DataFrame."""
@@ -144,7 +145,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) or value is None or value != value
 
 
-def _make_text(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> Any:
+def _make_text(values: Names, codes: npt.NDArray[Any]) -> Any:
     """Return the texts of all rows in the dtype that the installed pandas uses for text."""
     dtype = pd.Series(["text"]).dtype
     if getattr(dtype, "storage", "") == "pyarrow" and not _suits_arrow(values, codes):
@@ -154,7 +155,7 @@ def _make_text(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> Any:
     return pd.Series(values, dtype=dtype).array.take(codes)
 
 
-def _suits_arrow(values: npt.NDArray[np.object_], codes: npt.NDArray[Any]) -> bool:
+def _suits_arrow(values: Names, codes: npt.NDArray[Any]) -> bool:
     """Return whether Arrow can hold these texts: it copies each for every row, as UTF-8."""
     try:
         sizes = [len(text.encode()) if isinstance(text, str) else 0 for text in values]

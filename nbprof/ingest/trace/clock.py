@@ -30,7 +30,7 @@ def stated_start_ns(plane_stats: list[dict[str, Any]]) -> int:
 def start_of_window(
     space: "XSpace", planes: list[int], event: "Rows", window: "TraceWindow"
 ) -> tuple[int, tuple[str, ...]]:
-    """Return when a window's trace began, and a note if not knowing that loses something.
+    """Return when a window's trace began, and a note if that is not known but needed.
 
     `planes` and `event` are those of the window. Traces made before TensorFlow 2.17 do not state
     when they began, but the clock was read around the marks.

@@ -20,7 +20,7 @@ from nbprof.ingest.trace.cell_time.traced_time import line_of_cell
 from nbprof.ingest.trace.program.function_defs import Functions
 from nbprof.ingest.trace.program.fused_nodes import add_fused
 from nbprof.ingest.trace.program.hlo_modules import find_modules, name_hlo_ops, read_modules
-from nbprof.ingest.trace.program.node_names import resolve_nodes
+from nbprof.ingest.trace.program.node_names import name_copies, resolve_nodes
 from nbprof.ingest.trace.program.python_stacks import GraphStacks
 from nbprof.ingest.trace.program.variables import VariableNodes
 from nbprof.ingest.trace.stages import Attribution, Program, RecordedTrace, Work
@@ -31,7 +31,7 @@ from nbprof.ingest.trace.work.callers import session_groups
 from nbprof.ingest.trace.work.clocked_steps import add_clocked
 from nbprof.ingest.trace.work.compiled_calls import add_executions
 from nbprof.ingest.trace.work.ended_threads import notes_on_ended_threads
-from nbprof.ingest.trace.work.gpu_kernels import add_kernels, name_copies
+from nbprof.ingest.trace.work.gpu_kernels import add_kernels
 from nbprof.ingest.trace.work.host_events import read_host
 from nbprof.ingest.trace.work.op_runs import Runs, find_runs
 from nbprof.ingest.trace.work.peak_memory import PeakMemory

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from nbprof.arrays import NONE, Ints, Rows, distinct
-from nbprof.ingest.trace.program.function_names import short_name, trace_number
+from nbprof.ingest.trace.function_names import short_name, trace_number
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.lazy_tables import empty
 from nbprof.units import format_seconds

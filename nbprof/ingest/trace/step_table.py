@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from nbprof.arrays import NONE, Floats, Mask, Rows
-from nbprof.capture.capture import NO_END
+from nbprof.capture.capture import NO_END, WhyBare
 from nbprof.ingest.trace.attribution.layers import PIPELINE
-from nbprof.ingest.trace.program.function_names import short_name
+from nbprof.ingest.trace.function_names import short_name
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.units import format_seconds
 
@@ -22,13 +22,20 @@ if TYPE_CHECKING:
 WHOLE = 0.99
 """Share of the wall time from which on a cell counts as traced."""
 SOME_STEPS = (
-    "op runs, and all sums of them, are of {detailed:,} of {count:,} steps, {percent} of the wall "
-    "time; the rest ran bare: -steps N or -steps A:B traces other or more steps"
+    "the tables cover {detailed:,} of {count:,} steps, {percent} of the wall time; the rest ran "
+    "bare{why}"
 )
-SOME_TIME = (
-    "op runs, and all sums of them, are of {took}, {percent} of the wall time; the rest ran bare: "
-    "-limit SECONDS traces longer"
-)
+SOME_TIME = "the tables cover {took}, {percent} of the wall time; the rest ran bare{why}"
+TRACES_LONGER = ": -limit SECONDS traces longer"
+WHY_BARE = {
+    WhyBare.BUDGET: TRACES_LONGER,
+    WhyBare.LIMIT: TRACES_LONGER,
+    WhyBare.STEPS: ", as -steps asks",
+    WhyBare.OTHER: "",
+}
+"""How the notes end: what to do about it, unless the user has asked for it."""
+OTHER_STEPS = ": -steps N or -steps A:B traces other or more steps"
+"""What to do about the budget in a cell with steps."""
 
 NOTABLE_PAUSE = 0.01
 """Lowest share of the traced time at which pauses of the cell are noted."""
@@ -66,10 +73,12 @@ def notes_on_detail(capture: "Capture", steps: pd.DataFrame) -> tuple[str, ...]:
         return ()
     percent = f"{100 * share:.2g}%"
     count, detailed = len(steps), int(steps["in_detail"].sum())
+    why = WHY_BARE[capture.why_bare]
     if count > 1 and detailed < count:
-        return (SOME_STEPS.format(detailed=detailed, count=count, percent=percent),)
+        why = OTHER_STEPS if capture.why_bare is WhyBare.BUDGET else why
+        return (SOME_STEPS.format(detailed=detailed, count=count, percent=percent, why=why),)
     took = format_seconds(capture.traced_ns)
-    return (SOME_TIME.format(took=took, percent=percent),)
+    return (SOME_TIME.format(took=took, percent=percent, why=why),)
 
 
 def notes_on_pauses(capture: "Capture", placed: "Placed") -> tuple[str, ...]:

@@ -16,9 +16,10 @@ from nbprof.ingest.trace.attribution import python_lines
 from nbprof.ingest.trace.attribution.devices import CPU
 from nbprof.ingest.trace.cell_time.busy_threads import notes_on_threads
 from nbprof.ingest.trace.cell_time.cell_tables import cell_tables
+from nbprof.ingest.trace.cell_time.long_steps import find_long_steps
 from nbprof.ingest.trace.cell_time.slowdown import estimate_slowdown
+from nbprof.ingest.trace.function_names import distinguish
 from nbprof.ingest.trace.program import python_stacks
-from nbprof.ingest.trace.program.function_names import distinguish
 from nbprof.ingest.trace.program.node_attributes import data_format
 from nbprof.ingest.trace.retraces import find_traces
 from nbprof.ingest.trace.shapes.hlo_flops import HloCounts
@@ -29,7 +30,7 @@ from nbprof.ingest.trace.shapes.run_shapes import (
     shape_metrics,
 )
 from nbprof.ingest.trace.step_table import notes_on_detail, notes_on_pauses, step_table
-from nbprof.ingest.trace.work.allocations import Allocations, memory_of_runs
+from nbprof.ingest.trace.work.allocations import Allocations, may_have_small, memory_of_runs
 from nbprof.ingest.trace.work.event_kinds import Kind
 from nbprof.ingest.trace.work.host_events import NEVER, HostEvents
 from nbprof.ingest.trace.work.peak_memory import devices_of
@@ -71,12 +72,13 @@ def tabulate(
         trace.host, work.steps, program.model.signatures, trace.origin_ns
     )
     steps = step_table(trace, work.steps)
+    long_steps = find_long_steps(trace, work.steps, steps)
     tables = {
         **_node_tables(work.runs, program, attribution),
         **_run_tables(trace, work, program, attribution),
         **_source_tables(trace, attribution),
         "traces": traces,
-        **cell_tables(trace, work.runs, attribution),
+        **cell_tables(trace, work.runs, attribution, long_steps),
         "steps": steps,
     }
     cost_ns = capture.cost_ns
@@ -95,7 +97,7 @@ def tabulate(
         slowdown_is_least=slowdown.at_least,
     )
     detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
-    detail += notes_on_pauses(capture, attribution.placed)
+    detail += (*long_steps.notes, *notes_on_pauses(capture, attribution.placed))
     notes = (*detail, *capture.notes, *work.notes, *attribution.placed.notes, *retraces)
     return Profile(**tables, recording=recording, notes=notes)
 
@@ -290,6 +292,7 @@ def event_table(
     """List the op runs without the columns that depend on their shapes."""
     runs, placed = work.runs, attribution.placed
     on_cpu = np.array([device == CPU for device in attribution.devices], dtype=bool)
+    unseen = may_have_small(work.allocations, runs, on_cpu)
     return pd.DataFrame(
         {
             "node": runs.node.astype(np.int32),
@@ -303,8 +306,8 @@ def event_table(
             "stack": attribution.sources.stack.astype(np.int32),
             "layer": placed.row.astype(np.int32),
             "backward": placed.backward,
-            **memory_of_runs(work.allocations, runs, on_cpu),
-            "live_bytes": work.peak.of_runs(len(runs.node)),
+            **memory_of_runs(work.allocations, runs, unseen),
+            "live_bytes": work.peak.of_runs(unseen),
         },
         copy=False,
     )

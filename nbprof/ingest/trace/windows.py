@@ -52,7 +52,7 @@ def _count_planes(window: "TraceWindow") -> int:
 
 
 def _joined(space: XSpace, window_of_plane: Rows, starts: Ints) -> XSpace:
-    """Make one plane of those with the same name, one line of those of a thread, and one clock.
+    """Merge planes of the same name and lines of the same thread, on one clock.
 
     Times count from the start of the first window.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.arrays import Ints, Words
+from nbprof.arrays import Ints, Letters, Words
 from nbprof.ingest.protobuf.growable import GrowableColumn
 from nbprof.ingest.xspace.id_tables import Ids
 
@@ -16,7 +16,7 @@ class Values:
     """The values of one stat, sorted by event."""
 
     event: Ids
-    tag: npt.NDArray[np.uint8]
+    tag: Letters
     """How the value was written; inline texts count as references."""
     value: Words
     """The bits of a number; for a reference, its row in the table of texts."""

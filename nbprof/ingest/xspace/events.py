@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.arrays import Ints, Mask, Words
+from nbprof.arrays import Ints, Letters, Mask, Words
 from nbprof.ingest.protobuf.long_messages import Long
 from nbprof.ingest.protobuf.message_chains import INSIDE
 from nbprof.ingest.protobuf.varints import ONE_BYTE, read_numbers, varints
@@ -47,7 +47,7 @@ class _Identified:
     plane: Ids
     metadata: Ints
     """Row of the event metadata."""
-    id_width: npt.NDArray[np.uint8]
+    id_width: Letters
     """Length of the event's id in bytes."""
     odd: Mask
     """Whether the event needs `wire.scan`."""
@@ -80,7 +80,7 @@ class _Heads:
 class _StatValues:
     """The values of stats as they were written."""
 
-    tag: npt.NDArray[np.uint8]
+    tag: Letters
     """The tag of the value, 0 if the stat has none."""
     value: Words
     begin: Ints

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nbprof.arrays import Ints, Words
+from nbprof.arrays import Floats, Ints, Words
 from nbprof.errors import NbprofError
 from nbprof.ingest.protobuf.growable import reuse_freed_memory
 from nbprof.ingest.protobuf.long_messages import Inner, Long, scan_long
@@ -66,7 +66,7 @@ class Stat:
 
     event: Ids
     """The events, ascending."""
-    value: npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.int32]
+    value: Ints | Floats | npt.NDArray[np.int32]
     """Numbers (a uint64 of 2⁶³ or more wraps to negative), or indices into `XSpace.strings`."""
     is_text: bool
 
@@ -253,7 +253,7 @@ class _Stats:
         return texts
 
 
-def _numbers(tag: Tags, value: Words) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+def _numbers(tag: Tags, value: Words) -> Ints | Floats:
     """Return the values of a stat as int64, or as float64 if any is a double."""
     double = tag == STAT_DOUBLE
     if not double.any():

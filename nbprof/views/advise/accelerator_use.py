@@ -11,9 +11,8 @@ from nbprof.views.advise.check_result import Advice
 from nbprof.views.measure import measure, nodes_as_members
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from nbprof._profile import Profile
+    from nbprof.arrays import Names
 
 ACCELERATOR = re.compile(r"gpu|tpu")
 ON_THE_HOST = re.compile(
@@ -62,7 +61,7 @@ def _busy(profile: "Profile") -> dict[str, tuple[float, float]]:
     return found
 
 
-def _device_of_events(profile: "Profile") -> "npt.NDArray[np.object_]":
+def _device_of_events(profile: "Profile") -> "Names":
     """Return the device of each event: that of its node or, if there are several, its stream's."""
     events = profile.events
     device = profile.nodes["device"].str.lower().to_numpy(dtype=object)[events["node"]]

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from nbprof.arrays import Floats, Rows
 from nbprof.op_types import main_type
 from nbprof.units import format_micros
 from nbprof.views.advise.check_result import Advice, first_rows
@@ -72,7 +72,7 @@ def unfused(profile: "Profile") -> list[Advice]:
     return [Advice("unfused ops", "low", message, first_rows(names))]
 
 
-def _not_fused(profile: "Profile") -> npt.NDArray[np.intp]:
+def _not_fused(profile: "Profile") -> Rows:
     """Return the nodes that ran but could have been fused into the node that feeds them.
 
     A value that is used more than once, for instance by its gradient, cannot be fused away.
@@ -95,5 +95,5 @@ def _not_fused(profile: "Profile") -> npt.NDArray[np.intp]:
     return np.array(sorted(found), dtype=np.intp)
 
 
-def _micros(profile: "Profile") -> npt.NDArray[np.float64]:
+def _micros(profile: "Profile") -> Floats:
     return measure(profile, None, nodes_as_members(profile))["micros"]

@@ -7,11 +7,10 @@ from nbprof.units import format_micros
 from nbprof.views.advise.check_result import Advice, percent_of_wall
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pandas as pd
 
     from nbprof._profile import Profile
+    from nbprof.arrays import Mask
 
 RETRACES = 3
 """Fewest retraces worth advice: tf.function relaxes shapes after one or two, Keras has two."""
@@ -79,7 +78,7 @@ def _eager(profile: "Profile") -> "pd.DataFrame":
     nodes, events = profile.nodes, profile.events
     unnamed = (nodes["name"] == nodes["op_type"]).to_numpy(dtype=bool)
     on_cell = profile.threads["is_cell"].to_numpy(dtype=bool)
-    own: npt.NDArray[np.bool_] = (
+    own: Mask = (
         unnamed[events["node"]] & on_cell[events["thread"]] & events["is_run"].to_numpy(bool)
     )
     return events.loc[own]

@@ -12,6 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from support.by_hand import node, profile
 
+from nbprof.errors import NbprofError
+
 pytestmark = pytest.mark.core("explorer")
 
 SMALL = profile(
@@ -96,6 +98,8 @@ def test_closing_frees_what_the_widget_holds():
     assert (explorer.data, explorer.buffers) == ("", [])
     assert frame() is None
     assert repr(explorer) == "<Explorer: closed>"
+    with pytest.raises(NbprofError, match="this explorer is closed"):
+        _ = explorer.selection
 
 
 def test_the_widget_receives_raw_buffers_and_every_row(view):

@@ -1,12 +1,15 @@
 """What the timeline paints, pixel by pixel in a real browser: areas are times."""
 
 import itertools
+import shutil
 
+import numpy as np
 import pytest
 from support.explorer_pages import PageData
 from support.explorer_profiles import crowded, with_steps
-from support.timeline_pixels import paint, pixel_shares
+from support.timeline_pixels import paint, pixel_shares, time_shares
 
+import nbprof
 from nbprof.display.explorer import page
 from nbprof.views.report import report_of
 
@@ -32,6 +35,38 @@ def test_pixels_by_family_are_time_by_family(painted, size, is_whole):
     timeline = PageData(html)["timeline"]
     assert (timeline["stretches"] is None) == is_whole
     assert pixel_shares(painted(html)) == pytest.approx(SHARES, abs=0.02)
+
+
+def convolutions():
+    """Return a small network whose convolutions take most of the time, beside many tiny ops."""
+    layers = pytest.importorskip("tensorflow").keras.layers
+    from tensorflow import keras
+
+    given = keras.Input((32, 32, 3))
+    seen = layers.Conv2D(32, 3, padding="same")(given)
+    for _ in range(4):
+        turned = layers.BatchNormalization()(layers.Conv2D(32, 3, padding="same")(seen))
+        seen = layers.Add()([seen, layers.ReLU()(turned)])
+    model = keras.Model(given, layers.Dense(10)(layers.GlobalAveragePooling2D()(seen)))
+    model.compile("sgd", "mse")
+    return model
+
+
+@pytest.mark.tensorflow
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+def test_pixels_of_a_real_fit_are_within_ten_percent_of_its_time(painted):
+    model = convolutions()
+    pictures, wanted = np.ones((80, 32, 32, 3), "f4"), np.ones((80, 10), "f4")
+    model.fit(pictures, wanted, batch_size=16, verbose=0)
+
+    with nbprof.profile() as run:
+        model.fit(pictures, wanted, batch_size=16, verbose=0)
+
+    times = time_shares(run.profile)
+    pixels = pixel_shares(painted(run.profile.op()._repr_mimebundle_()["text/html"]))
+    assert max(times.values()) > 0.3
+    for family in {*times, *pixels}:
+        assert pixels.get(family, 0) == pytest.approx(times.get(family, 0), abs=0.1), family
 
 
 def test_zoomed_in_a_long_op_is_one_block_with_its_type(painted):

@@ -1,5 +1,7 @@
 """Float operations, compared with TensorFlow's registry and with arithmetic by hand."""
 
+import re
+
 import numpy as np
 import pytest
 from support.captured import batches, mlp, profiled
@@ -201,6 +203,20 @@ def test_every_registered_formula_exists_here():
     }
 
     assert [op_type for op_type in registered if counted(op_type) is None] == []
+
+
+def test_every_op_for_recurrent_layers_is_counted_and_none_is_of_onednn():
+    from tensorflow.core.framework import op_def_pb2
+    from tensorflow.python.client import pywrap_tf_session as session
+
+    registered = op_def_pb2.OpList()
+    registered.ParseFromString(session.TF_GetBuffer(session.TF_GetAllOpList()))
+    names = {op.name for op in registered.op if re.search("RNN|LSTM|GRU", op.name)}
+    computing = {name for name in names if "Params" not in name}
+
+    assert not {name for name in names if re.search("Mkl|OneDnn", name, re.IGNORECASE)}
+    # What no formula counts is named in docs/float-ops.md.
+    assert {name for name in computing if counted(name) is None} == {"LSTMBlockCellGrad"}
 
 
 def test_eager_and_graph_ops_report_the_shapes_they_ran_with():

@@ -6,7 +6,7 @@ import pytest
 from support.captured import profiled
 
 from nbprof.arrays import NONE
-from nbprof.ingest.trace.program.function_names import function_of_module
+from nbprof.ingest.trace.function_names import function_of_module
 from nbprof.ingest.trace.program.hlo_modules import StoredModule
 from nbprof.ingest.trace.shapes.hlo_flops import HloCounts
 from nbprof.ingest.trace.shapes.hlo_instructions import Taps

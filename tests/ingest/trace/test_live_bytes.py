@@ -40,12 +40,11 @@ def free(start, address, allocator="cpu"):
     return span("MemoryDeallocation", start, 0, allocator_name=allocator, addr=address)
 
 
-def read(*events, only_large=False, has_memory=True, executor=True):
+def read(*events, only_large=False, has_memory=True, executor=True, thread="t"):
     """Read a trace of one thread; an executor of graphs runs on it all the time."""
     around = [span("ExecutorState::Process", 0, 1000, id=7)] if executor else []
-    thread = line(0, "t", 0, [*around, *events])
     trace = space(
-        plane("/host:CPU", lines=[thread]),
+        plane("/host:CPU", lines=[line(0, thread, 0, [*around, *events])]),
         plane("Task Environment", stats={"profile_start_time": Unsigned(5_000)}),
     )
     capture = Capture(
@@ -74,7 +73,7 @@ def sum_of_peaks(profile):
 def assert_adds_up(profile):
     """Check every view against the peak that `memory()` finds."""
     peak = sum_of_peaks(profile)
-    assert sum(own(profile, max_depth=1000).values()) == peak
+    assert profile.op(max_depth=1000).frame["live_bytes"].sum() == peak
     assert profile.live_at_peak()["bytes"].sum() == peak
     for name in VIEWS[1:]:
         frame = profile.view(name, select="live_bytes").frame
@@ -186,22 +185,43 @@ def test_with_onednn_and_no_large_tensor_live_bytes_are_unknown_and_a_note_says_
     assert "256 KiB" in note
 
 
-def test_with_onednn_ops_without_a_large_tensor_hold_none():
+def test_with_onednn_ops_without_a_large_tensor_are_unknown():
     profile = read(
-        op("a:A", 10, 10), allocate(11, 1, MIB, "mklcpu"), op("b:B", 30, 10), only_large=True
+        op("a:A", 10, 10),
+        allocate(11, 1, MIB, "mklcpu"),
+        free(15, 1, "mklcpu"),
+        op("b:B", 30, 10),
+        allocate(31, 2, 2 * MIB, "mklcpu"),
+        op("some/c:C", 50, 10),
+        allocate(51, 3, 3 * MIB, "mklcpu"),
+        op("none/c:C", 70, 10),
+        op("d:D", 90, 10),
+        allocate(110, 4, MIB, "mklcpu"),
+        only_large=True,
+    )
+
+    known = {"A": 0, "B": 2 * MIB, "C": 3 * MIB, "outside ops": MIB}
+    assert {name: size for name, size in own(profile).items() if not np.isnan(size)} == known
+    scopes = profile.scope(select="live_bytes,bytes").frame.set_index("name")
+    unknown = ["none", "none/c", "d"]
+    assert scopes.loc[unknown, ["total_live_bytes", "total_bytes"]].isna().all(axis=None)
+    assert_adds_up(profile)
+
+
+def test_on_a_gpu_ops_without_an_allocation_hold_none_even_with_onednn():
+    profile = read(
+        *(op("a:A", 10, 10), allocate(11, 1, MIB, "GPU_0_bfc"), op("b:B", 30, 10)),
+        only_large=True,
+        thread="tf_gpu_private_0/1",
     )
 
     assert own(profile) == {"A": MIB, "B": 0}
-    requested = profile.op(select="bytes").frame.set_index("name")["bytes"]
-    assert np.isnan(requested["B"])
-    assert_adds_up(profile)
 
 
 @pytest.mark.parametrize(
     ("size", "select", "is_noted"),
     [
         (MIB, "micros,live_bytes,occurrence", True),
-        (100 * MIB, "micros,live_bytes,occurrence", False),  # small tensors hardly matter
         (100 * MIB, "bytes", True),
         (100 * MIB, "peak_bytes,micros", True),
         (MIB, "micros,occurrence", False),

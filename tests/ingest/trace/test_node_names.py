@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from nbprof.ingest.trace.function_names import distinguish, function_of_module, short_name
 from nbprof.ingest.trace.program.function_defs import Functions
-from nbprof.ingest.trace.program.function_names import distinguish, function_of_module, short_name
 from nbprof.ingest.trace.program.node_names import resolve as resolve_name
 
 

@@ -29,6 +29,7 @@ EXECUTE = (
     tf("eager/context", "call_function"),
     tf("eager/execute", "quick_execute"),
 )
+GET_NEXT = tf("ops/gen_dataset_ops", "iterator_get_next")
 WAIT = (f"{LIBRARY}/threading.py", 5, "wait")
 
 
@@ -49,8 +50,11 @@ WAIT = (f"{LIBRARY}/threading.py", 5, "wait")
         ((CELL, *FIT, *EXECUTE), Activity.FUNCTION),
         ((CELL, EXECUTE[0], CELL, tf("ops/gen_math_ops", "add_v2")), Activity.EAGER_OP),
         ((CELL, tf("client/session", "_call_tf_sessionrun")), Activity.FUNCTION),
-        ((CELL, tf("data/ops/iterator_ops", "_next_internal"),
-          tf("ops/gen_dataset_ops", "iterator_get_next")), Activity.INPUT),
+        ((CELL, tf("data/ops/iterator_ops", "_next_internal"), GET_NEXT), Activity.INPUT),
+        ((CELL, GET_NEXT, tf("ops/script_ops", "__call__"), CELL), Activity.INPUT),
+        ((CELL, ("/home/me/gen_data_ops.py", 5, "iterator_get_next")), Activity.USER),
+        ((CELL, tf("ops/gen_dataset_ops", "reduce_dataset")), Activity.INPUT),
+        ((CELL, tf("ops/gen_dataset_ops", "reduce_dataset"), CELL), Activity.USER),
         ((CELL, tf("ops/gen_dataset_ops", "make_iterator")), Activity.EAGER_OP),
         ((CELL, (f"{LIBRARY}/concurrent/futures/_base.py", 1, "result"), WAIT), Activity.THREADS),
         ((CELL, (f"{LIBRARY}/threading.py", 5, "join")), Activity.THREADS),
@@ -84,12 +88,29 @@ def test_packages_are_told_by_where_they_are_installed_not_by_name(tmp_path):
     assert activity_of((CELL, (own, 1, "apply"))) == Activity.USER
 
 
-def samples_at(*times_us, wall_us=100):
+@pytest.mark.parametrize(
+    ("stack", "activity"),
+    [
+        ((CELL,), Activity.THREADS),
+        ((CELL, PANDAS), Activity.THREADS),
+        ((CELL, keras("trainers/data_adapters/py_dataset", "get")), Activity.INPUT),
+        ((CELL, *EXECUTE), Activity.FUNCTION),
+        ((CELL, GET_NEXT), Activity.INPUT),
+        ((CELL, FIT[0]), Activity.TEARDOWN),
+        ((CELL, tf("ops/math_ops", "add"), tf("ops/gen_math_ops", "add_v2")), Activity.EAGER_OP),
+    ],
+)
+def test_a_c_function_that_waits_for_a_lock_waits_for_another_thread(stack, activity):
+    assert activity_of(stack, waits=True) == activity
+
+
+def samples_at(*times_us, wall_us=100, waited=()):
     log = SampleLog(
         stacks=((CELL,), (CELL, PANDAS)),
         time_ns=np.array(times_us) * 1000 + 5_000,
         thread=np.zeros(len(times_us), dtype=np.int64),
         stack=np.arange(len(times_us)) % 2,
+        waited=np.isin(times_us, waited),
     )
     capture = Capture(
         what="", how="", start_ns=5_000, wall_ns=wall_us * 1000, cost_ns=0, samples=log
@@ -110,6 +131,13 @@ def test_samples_before_the_start_and_in_a_pause_stand_for_nothing():
 
     assert samples.start.tolist() == [0, 20_000]
     assert samples.end.tolist() == [20_000, 100_000]
+
+
+def test_a_sample_that_waited_is_no_python():
+    samples = samples_at(10, 20, 30, waited=(10,))
+
+    expected = [Activity.THREADS, Activity.LIBRARY, Activity.USER]
+    assert samples.activity.tolist() == samples.python.tolist() == expected
 
 
 def test_a_cell_without_samples_has_none():

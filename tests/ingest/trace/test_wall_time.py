@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.trace_files import environment, op, span
 from support.xspace_bytes import line, plane, space
-from test_sampled_stacks import CELL, EXECUTE, FIT, PANDAS, WAIT, tf
+from test_sampled_stacks import CELL, EXECUTE, FIT, GET_NEXT, PANDAS, WAIT, tf
 
 from nbprof import ingest
 from nbprof.capture.capture import CALLING_THREAD, Capture, SampleLog, TraceWindow
@@ -59,6 +59,7 @@ def spent(*windows, samples=()):
         time_ns=np.array([BEGAN_NS + round(time * MS) for time, _ in samples], dtype=np.int64),
         thread=np.zeros(len(samples), dtype=np.int64),
         stack=np.array([stacks.index(stack) for _, stack in samples], dtype=np.int64),
+        waited=np.zeros(len(samples), dtype=bool),
     )
     traced = sum(each.ended_ns - each.began_ns for each in windows)
     capture = Capture(
@@ -128,6 +129,27 @@ def test_a_long_gap_without_a_sample_is_the_python_that_makes_the_next_call():
 
     assert spent(window(0, 100, ops), samples=samples) == {
         "ops": 20, "library Python": 40, "your Python": 40,
+    }  # fmt: skip
+
+
+def test_an_op_that_runs_python_is_the_python_it_runs():
+    run = [
+        *eager("EagerPyFunc", 0, 100, (0, 100)),
+        *eager("Add", 60, 10, (65, 5)),
+        *eager("Add", 70.05, 9.95, (75, 5)),
+    ]
+    called = (CELL, tf("ops/gen_script_ops", "eager_py_func"), tf("ops/script_ops", "_call"))
+    samples = [(40, (*called, CELL)), (58, (*called, CELL, PANDAS)), (90, (*called, CELL, WAIT))]
+
+    assert spent(window(0, 100, run), samples=samples) == {
+        "your Python": 40, "library Python": 20.05, "eager dispatch": 9.95, "ops": 10,
+        "waiting for other threads": 20,
+    }  # fmt: skip
+
+
+def test_without_samples_an_op_that_runs_python_is_somebodys_python():
+    assert spent(window(0, 100, eager("EagerPyFunc", 0, 100, (10, 90)))) == {
+        "Python": 90, "eager dispatch": 10,
     }  # fmt: skip
 
 
@@ -209,6 +231,37 @@ def test_a_batch_that_is_fetched_while_python_runs_is_not_waited_for():
     assert spent(window(0, 100, [], iterator)) == {"Python": 100}
 
 
+GETTING = ("IteratorGetNextOp::DoCompute", "Iterator::Root::Map")
+
+
+def getting(start, duration, *inside):
+    """An eager loop's call for a batch; the pipeline runs `inside` on the cell's thread."""
+    stages = [ms(name, start, duration) for name in GETTING]
+    return [*eager("IteratorGetNext", start, duration, (start, duration)), *stages, *inside]
+
+
+def test_what_a_pipeline_runs_on_the_cells_thread_is_waited_for_as_input():
+    process = ms("ExecutorState::Process", 10, 60, id=7)
+    mapped = (process, op("PyFunc:PyFunc", 10_000, 40_000), op("a/MatMul:MatMul", 50_000, 20_000))
+    later = eager("MatMul", 90, 10, (90, 10))
+
+    assert spent(window(0, 100, [*getting(0, 80, *mapped), *later]), samples=[(30, (CELL,))]) == {
+        "waiting for input": 80, "ops": 10, "your Python": 10,
+    }  # fmt: skip
+
+
+def test_a_reduction_over_batches_computes_while_it_does_not_wait():
+    reduces = [
+        *eager("ReduceDataset", 0, 100, (0, 100)),
+        ms("ReduceDatasetOp::DoCompute", 0, 100),
+        ms("Iterator::Root::Map", 10, 30),
+        ms("ExecutorState::Process", 50, 50, id=7),
+        op("a/MatMul:MatMul", 50_000, 50_000),
+    ]
+
+    assert spent(window(0, 100, reduces)) == {"waiting for input": 50, "ops": 50}
+
+
 def test_the_advice_on_input_has_the_number_of_the_summary():
     iterator = [ms("IteratorGetNextOp::DoCompute", 0, 60)]
     capture = Capture(
@@ -242,7 +295,7 @@ def executor(*starts):
 
 def test_op_time_above_the_wall_time_is_explained():
     assert notes_on(executor(0, 50), executor(10, 55)) == [
-        "op time, 160 ms, is more than the 100 ms of wall time: 2 threads ran ops at once, and the "
+        "op time (160 ms) exceeds the 100 ms of wall time: 2 threads ran ops at once, and the "
         "time of each counts"
     ]
 
@@ -255,16 +308,30 @@ def test_op_time_below_the_wall_time_needs_no_explanation():
 
 
 def test_outside_the_trace_samples_alone_decide():
-    get_next = (CELL, tf("ops/gen_dataset_ops", "iterator_get_next"))
     samples = [
         *((10, (CELL,)), (25, (CELL, PANDAS)), (45, (CELL, *EXECUTE)), (60, ADD)),
-        *((70, get_next), (85, (CELL, WAIT)), (100, (CELL, FIT[0]))),
+        *((70, (CELL, GET_NEXT)), (85, (CELL, WAIT)), (100, (CELL, FIT[0]))),
     ]
 
     assert spent(samples=samples) == {
         "your Python": 10, "library Python": 15, "waiting for graph execution": 20,
         "eager dispatch": 15, "waiting for input": 10, "waiting for other threads": 15,
         "teardown": 15,
+    }  # fmt: skip
+
+
+def test_a_pipelines_python_on_the_cells_thread_is_waited_for_outside_the_trace_too():
+    python = (CELL, GET_NEXT, tf("ops/script_ops", "__call__"), CELL)
+
+    assert spent(samples=every(10, python)) == {"waiting for input": 100}
+
+
+def test_samples_of_eager_ops_outside_the_trace_are_not_shared_out_to_input():
+    traced = window(0, 20, [*getting(0, 10), *eager("Add", 10, 10, (15, 5))])
+
+    assert spent(traced, samples=every(4, ADD)) == {
+        "waiting for input": 10, "eager dispatch": pytest.approx(5 + 40),
+        "ops": pytest.approx(5 + 40),
     }  # fmt: skip
 
 

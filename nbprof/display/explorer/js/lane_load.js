@@ -17,7 +17,7 @@ export class LaneLoad {
     this.categories = categories;
     this.columns = columns;
     this.shares = new Float32Array(lanes * categories * columns);
-    /** The category that is most of each column, plus 1; 0 where nothing ran. */
+    /** The category with the largest share of each column, plus 1; 0 where nothing ran. */
     this.most = new Uint8Array(lanes * columns);
   }
 

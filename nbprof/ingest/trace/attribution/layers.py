@@ -17,7 +17,7 @@ import numpy as np
 
 from nbprof.arrays import NONE, Mask, Rows
 from nbprof.capture.capture import BACKWARD, METRICS, OPTIMIZER
-from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE
+from nbprof.ingest.trace.function_names import INPUT_PIPELINE
 from nbprof.ingest.trace.program.gradients import Gradients, forward_name
 
 if TYPE_CHECKING:

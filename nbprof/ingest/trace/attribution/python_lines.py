@@ -103,7 +103,7 @@ def _joined(running: Stack, made: Stack) -> Stack:
 
 
 def _gradients_where_forward_ran(runs: "Runs", program: "Program", ran: Rows) -> Rows:
-    """Move the gradients of functions to where Python called those, if that is one place."""
+    """Move the gradients of a function to where Python called it, if that is one place."""
     functions: dict[str, int] = {}
     of_node = [functions.setdefault(node.function, len(functions)) for node in runs.nodes]
     function = np.array(of_node, dtype=np.intp)[runs.node]

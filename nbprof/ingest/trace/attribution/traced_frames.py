@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from nbprof.capture.capture import Stack
-from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE
+from nbprof.ingest.trace.function_names import INPUT_PIPELINE
 from nbprof.ingest.trace.program.gradients import Forward, Gradients
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ BUSY = 0.1
 """Smallest share of the busiest thread's op time that makes a thread one of those that ran ops."""
 
 AT_ONCE = (
-    "op time, {spent}, is more than the {traced} {that}: {threads} threads ran ops at once, and "
-    "the time of each counts"
+    "op time ({spent}) exceeds the {traced} {that}: {threads} threads ran ops at once, and the "
+    "time of each counts"
 )
 """Note on op time above the wall time."""
 

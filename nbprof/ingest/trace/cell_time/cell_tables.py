@@ -11,16 +11,19 @@ from nbprof.ingest.trace.cell_time.wall_time import spent
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.attribution.python_lines import Sources
+    from nbprof.ingest.trace.cell_time.long_steps import LongSteps
     from nbprof.ingest.trace.cell_time.sampled_stacks import Samples
     from nbprof.ingest.trace.stages import Attribution, RecordedTrace
     from nbprof.ingest.trace.work.op_runs import Runs
 
 
-def cell_tables(trace: "RecordedTrace", runs: "Runs", attribution: "Attribution") -> dict[str, Any]:
+def cell_tables(
+    trace: "RecordedTrace", runs: "Runs", attribution: "Attribution", long_steps: "LongSteps"
+) -> dict[str, Any]:
     """Return what the cell's thread spent time on, and the samples of its Python stack."""
     waits = InputWaits(trace, runs, attribution.placed)
     return {
-        "spent": spent(trace, runs, waits),
+        "spent": spent(trace, runs, waits, long_steps),
         "samples_of_python": partial(sample_table, trace.samples, attribution.sources),
     }
 

@@ -1,4 +1,4 @@
-"""The cell's thread as a row of pieces, in each of which one event is the innermost one."""
+"""The time of the cell's thread, cut into pieces within which the innermost event is the same."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from nbprof.arrays import NONE, Ints, Mask, Rows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pieces:
-    """Stretches of time in order, none of which overlap."""
+    """Stretches of time, in order and without overlap."""
 
     start: Ints
     end: Ints

@@ -1,7 +1,8 @@
 """What the cell's thread was doing when its Python stack was sampled.
 
 The innermost frame decides. C functions have no frame, so what they do is done by the line that
-calls them: `time.sleep(1)` in a cell is the cell's own time.
+calls them: `time.sleep(1)` in a cell is the cell's own time. Only of a lock the system tells that
+the thread waits for it.
 """
 
 import re
@@ -17,7 +18,7 @@ from nbprof.arrays import Ints, Rows
 from nbprof.user_files import is_users
 
 if TYPE_CHECKING:
-    from nbprof.capture.capture import Capture, Stack
+    from nbprof.capture.capture import Capture, Frame, Stack
 
 
 class Activity(IntEnum):
@@ -27,7 +28,7 @@ class Activity(IntEnum):
     """The user's own lines, or a C function that they call."""
     LIBRARY = 1
     TENSORFLOW = 2
-    """Python of TensorFlow's that neither runs nor builds anything."""
+    """TensorFlow's Python code that neither runs nor builds anything."""
     EAGER_OP = 3
     """Inside the call that runs an op."""
     FUNCTION = 4
@@ -39,14 +40,14 @@ class Activity(IntEnum):
     BUILDING = 7
     """Building a graph."""
     TEARDOWN = 8
-    """Giving up what Keras' fit and the like have used, on their return."""
+    """Releasing what Keras' fit and the like have used, when they return."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Samples:
     """Samples of the cell's thread in order; times in ns since the cell's start.
 
-    Each stands for the time since the one before, the last one for the rest of the cell, too.
+    Each stands for the time since the one before; the last one also for the rest of the cell.
     """
 
     time: Ints
@@ -70,18 +71,24 @@ def read_samples(capture: "Capture") -> Samples:
     end = time.copy()
     end[-1:] = capture.wall_ns
     lasts = np.flatnonzero(end > start)
-    activity = np.array([activity_of(stack) for stack in log.stacks], dtype=np.intp)
-    python = np.array([activity_of(without_tensorflow(stack)) for stack in log.stacks], np.intp)
-    stack = log.stack[lasts]
+    stack, waited = log.stack[lasts], log.waited[lasts]
+    activity, python = (
+        np.where(waited, _activities(stacks, waits=True)[stack], _activities(stacks)[stack])
+        for stacks in (log.stacks, tuple(map(without_tensorflow, log.stacks)))
+    )
     return Samples(
         time=time[lasts],
         start=start[lasts],
         end=end[lasts],
         stack=stack,
         stacks=log.stacks,
-        activity=activity[stack],
-        python=python[stack],
+        activity=activity,
+        python=python,
     )
+
+
+def _activities(stacks: "tuple[Stack, ...]", *, waits: bool = False) -> Rows:
+    return np.array([activity_of(stack, waits=waits) for stack in stacks], dtype=np.intp)
 
 
 WAITS = ("wait", "wait_for", "join", "_wait_for_tstate_lock", "acquire", "__enter__")
@@ -90,9 +97,8 @@ _THREADING = re.compile(r"(^|/)threading\.py$")
 _ADAPTERS = re.compile(r"/data_adapters?/")
 _TENSORFLOW = re.compile(r"/tensorflow/(python|_api)/")
 _GENERATED = re.compile(r"/gen_\w+_ops\.py$")
-_GET_NEXT = re.compile(
-    r"(anonymous_|multi_device_)?iterator_get_next|dataset_to_single|reduce_data"
-)
+_GET_NEXT = re.compile(r"(anonymous_|multi_device_)?iterator_get_next|dataset_to_single")
+_REDUCE = re.compile(r"reduce_data")
 _EXECUTE = re.compile(r"/eager/(execute|context)\.py$")
 _FUNCTIONS = re.compile(r"/eager/(polymorphic_function/|function\.py$)")
 _SESSION = re.compile(r"/client/session\.py$")
@@ -103,21 +109,39 @@ _KERAS_CALL = re.compile(r"/keras/.*/traceback_utils\.py$")
 """The file of the function that Keras puts around fit, predict and evaluate."""
 
 
-def activity_of(stack: "Stack") -> Activity:
-    """Return what a stack shows; an empty one is that of a cell which has just ended."""
+def activity_of(stack: "Stack", *, waits: bool = False) -> Activity:
+    """Return what a stack shows; an empty one is that of a cell which has just ended.
+
+    `waits` tells that the thread waits for another one in a C function, which has no frame.
+    """
     if not stack:
         return Activity.USER
     file, _, function = stack[-1]
+    if any(map(_gets_batch, stack)):
+        return Activity.INPUT  # also what a pipeline runs on this thread, such as a numpy_function
     if any(function in _BUILD and is_tensorflow(file) for file, _, function in stack):
         return Activity.BUILDING
     if is_users(file):
-        return Activity.USER
-    if _matches(_THREADING, file) and function in WAITS:
-        feeds = any(_matches(_ADAPTERS, file) for file, _, _ in stack)
-        return Activity.INPUT if feeds else Activity.THREADS
+        return Activity.THREADS if waits else Activity.USER
     if _matches(_KERAS_CALL, file) and all(is_users(file) for file, _, _ in stack[-2:-1]):
         return Activity.TEARDOWN  # it only calls, so what takes time here goes with the call
-    return _in_tensorflow(stack) if is_tensorflow(file) else Activity.LIBRARY
+    if is_tensorflow(file):
+        return _in_tensorflow(stack)
+    waits |= _matches(_THREADING, file) and function in WAITS
+    return _for_another_thread(stack) if waits else Activity.LIBRARY
+
+
+def _for_another_thread(stack: "Stack") -> Activity:
+    """Return what a library waits for: Keras' threads that read a Python dataset feed the fit."""
+    feeds = any(_matches(_ADAPTERS, file) for file, _, _ in stack)
+    return Activity.INPUT if feeds else Activity.THREADS
+
+
+def _gets_batch(frame: "Frame") -> bool:
+    """Return whether a frame is in the call that asks a pipeline for a batch."""
+    file, _, function = frame
+    gets = _GET_NEXT.match(function) is not None
+    return gets and is_tensorflow(file) and _matches(_GENERATED, file)
 
 
 def _in_tensorflow(stack: "Stack") -> Activity:
@@ -125,8 +149,7 @@ def _in_tensorflow(stack: "Stack") -> Activity:
     own = list(takewhile(lambda frame: is_tensorflow(frame[0]), reversed(stack)))
     file, _, function = own[0]
     if _matches(_GENERATED, file):
-        asks = _GET_NEXT.match(function)
-        return Activity.INPUT if asks else Activity.EAGER_OP
+        return Activity.INPUT if _REDUCE.match(function) else Activity.EAGER_OP
     if _matches(_SESSION, file) and "run" in function:
         return Activity.FUNCTION
     if _matches(_EXECUTE, file):

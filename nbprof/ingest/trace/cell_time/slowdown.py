@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 ENOUGH = 5
 """Fewest steps of a function, in detail and bare, whose medians are compared."""
 NOTABLE = 0.01
-"""Smallest share of the wall time at which what watching calls took is worth telling."""
+"""Smallest share of the wall time at which the cost of watching calls is reported."""
 FASTEST = 0.1
-"""Smallest share of its time that a cell can have taken bare, however the medians turn out."""
+"""Lower bound of a cell's bare time, as a share of its time; medians may suggest less."""
 
 
 @dataclass(frozen=True)

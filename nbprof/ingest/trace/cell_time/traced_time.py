@@ -1,4 +1,4 @@
-"""What the cell's thread did while it was traced: the innermost event of each moment tells."""
+"""What the cell's thread did while it was traced, by the innermost event of each moment."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from nbprof.ingest.trace.work.op_runs import Runs
 
 LONG_NS = 1_000_000
-"""Shortest time of preparing a graph and of giving things up, in ns; usual calls take less."""
+"""Shortest time that counts as building a graph or as teardown, in ns; usual calls take less."""
 EAGERLY, TRACED = b"eager", b"traced"
-"""What TensorFlow says first of a function's call that runs plain Python, or builds a graph."""
+"""How TensorFlow's description of a call begins that runs as plain Python, or traces."""
 DELETE = b"TFE_Delete"
-"""What the names of events begin with in which Python gives up something of TensorFlow's."""
+"""How the names of events begin in which Python releases an object of TensorFlow."""
+REDUCE = b"ReduceDatasetOp::DoCompute"
+"""The name of events that ask for batches, and also compute on them."""
+PYTHON_OPS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
+"""Types of the ops that run Python."""
 
 OUTSIDE, OF_OP, OF_FUNCTION = range(3)
 """Where a piece lies: between calls into TensorFlow, or in one that runs an op or a function."""
@@ -37,7 +41,8 @@ class TracedTime:
     category: Rows
     """The Category of each piece; PYTHON where no event has one."""
     call: Rows
-    """OUTSIDE, OF_OP or OF_FUNCTION; the first run of a function, which prepares it, is OUTSIDE."""
+    """OUTSIDE, OF_OP or OF_FUNCTION; OUTSIDE are also the first run of a function, which prepares
+    it, and what samples tell apart where nothing is traced: Python, and asking for a batch."""
     window_start: Ints
     window_end: Ints
 
@@ -55,10 +60,14 @@ def find_traced_time(trace: "RecordedTrace", runs: "Runs") -> TracedTime:
     of_event = np.where(_builds(events, nesting), NONE, events.category)
     category = of_event[_self_or_above(nesting, of_event != NONE)][pieces.event]
     prepares = events.is_first[pieces.event] & (pieces.length >= LONG_NS)
+    category = np.where(prepares, Category.BUILDING, category)
+    category[(_self_or_above(nesting, events.asks) != NONE)[pieces.event]] = Category.INPUT
     call = _calls(events, nesting)[pieces.event]
+    call[category == Category.PYTHON] = OUTSIDE
+    call[(category == Category.INPUT) & (call == OF_OP)] = OUTSIDE
     return TracedTime(
         pieces=pieces,
-        category=np.where(prepares, Category.BUILDING, category),
+        category=category,
         call=call,
         window_start=window_start,
         window_end=window_end,
@@ -88,8 +97,10 @@ class _Events:
     end: Ints
     category: Rows
     """NONE for events that leave it to the one around them."""
+    asks: Mask
+    """Whether it asks for a batch; whatever runs inside is then waited for as input."""
     hands_over: Mask
-    """Whether Python hands something to TensorFlow, which may run or just be part of a graph."""
+    """Whether Python dispatches to TensorFlow, to run something or to build a graph."""
     is_call: Mask
     """Whether Python makes TensorFlow do something."""
     is_function: Mask
@@ -120,6 +131,7 @@ def _events(trace: "RecordedTrace", runs: "Runs", window_start: Ints, window_end
         start=start[order],
         end=end[order],
         category=np.append(np.full(count, Category.PYTHON), category)[order],
+        asks=np.append(np.zeros(count, dtype=bool), _asks(host, row[count:]))[order],
         hands_over=np.isin(kind, (Kind.HANDOVER, Kind.CALL))[order],
         is_call=np.isin(kind, (Kind.EAGER, Kind.HANDOVER))[order],
         is_function=_marked(function + count, len(row))[order],
@@ -156,9 +168,17 @@ def _categories(host: "HostEvents", runs: "Runs", rows: Rows) -> Rows:
     category[_begins(host, how, TRACED)] = Category.BUILDING
     gives_up = _begins(host, name, DELETE) & (host.duration[rows] >= LONG_NS * 1000)
     category[gives_up] = Category.TEARDOWN
-    is_run = np.zeros(len(host.row) + 1, dtype=bool)  # the last entry is for NONE
-    is_run[runs.event] = True
-    return np.where(is_run[rows], Category.OPS, category)
+    of_run = np.full(len(host.row) + 1, NONE)  # the last entry is for NONE
+    runs_python = np.array([node.op_type in PYTHON_OPS for node in runs.nodes], dtype=bool)
+    of_run[runs.event] = np.where(runs_python[runs.node], Category.PYTHON, Category.OPS)
+    return np.where(of_run[rows] != NONE, of_run[rows], category)
+
+
+def _asks(host: "HostEvents", rows: Rows) -> Mask:
+    """Mark the events that do nothing but get a batch."""
+    reduces = _begins(host, host.space.name[host.row[rows]], REDUCE)
+    asks: Mask = np.isin(host.kind[rows], (Kind.WAIT, Kind.ITERATOR)) & ~reduces
+    return asks
 
 
 def _begins(host: "HostEvents", text: Positions, prefix: bytes) -> Mask:

@@ -7,6 +7,7 @@ exclude each other and add up to the wall time.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ from nbprof.ingest.trace.cell_time.traced_time import (
 
 if TYPE_CHECKING:
     from nbprof.ingest.trace.cell_time.input_waits import InputWaits
+    from nbprof.ingest.trace.cell_time.long_steps import LongSteps
     from nbprof.ingest.trace.cell_time.sampled_stacks import Samples
     from nbprof.ingest.trace.stages import RecordedTrace
     from nbprof.ingest.trace.work.op_runs import Runs
@@ -45,19 +47,21 @@ BETWEEN_EVENTS = {
     Activity.BUILDING: Category.BUILDING,
     Activity.TEARDOWN: Category.TEARDOWN,
 }
-"""What a sample counts as that was taken while no event was open."""
+"""Category of a sample taken while no event was open."""
 INSIDE_DISPATCH = {
     **dict.fromkeys(Activity, Category.DISPATCH),
     Activity.USER: Category.YOUR_PYTHON,
     Activity.LIBRARY: Category.LIBRARY_PYTHON,
     Activity.THREADS: Category.THREADS,
 }
-"""What a sample counts as that was taken while Python handed something to TensorFlow."""
+"""Category of a sample taken while Python dispatched to TensorFlow."""
 WITHOUT_TRACE = {**BETWEEN_EVENTS, Activity.FUNCTION: Category.GRAPH}
-"""What a sample counts as that was taken outside the trace."""
+"""Category of a sample taken outside the trace."""
 
 
-def spent(trace: "RecordedTrace", runs: "Runs", waits: "InputWaits") -> pd.DataFrame:
+def spent(
+    trace: "RecordedTrace", runs: "Runs", waits: "InputWaits", long_steps: "LongSteps"
+) -> pd.DataFrame:
     """Return the time spent in each category in ns, without categories that took none."""
     wall_ns, samples = trace.capture.wall_ns, trace.samples
     traced = find_traced_time(trace, runs)
@@ -65,7 +69,7 @@ def spent(trace: "RecordedTrace", runs: "Runs", waits: "InputWaits") -> pd.DataF
     total[[Category.PYTHON, Category.DISPATCH]] = 0
     total += _between_events(traced.of(Category.PYTHON), samples)
     total += _inside_dispatch(traced.of(Category.DISPATCH), samples)
-    total += _without_trace(traced, samples, waits, wall_ns)
+    total += _without_trace(traced, samples, waits, long_steps, wall_ns)
     lost_ns = wall_ns - total.sum()
     total[total.argmax() if lost_ns < ROUNDING_NS else Category.NOT_WATCHED] += lost_ns
     times = sorted((number, ns) for number, ns in enumerate(total.tolist()) if ns > 0)
@@ -91,46 +95,63 @@ def _between_events(gaps: Pieces, samples: "Samples") -> Ints:
     """
     if not len(samples.time):
         return _add_up(np.full(len(gaps.start), Category.PYTHON), gaps.length)
-    piece, sample, ns = split(gaps, samples.time)
-    total = _add_up(_meaning(BETWEEN_EVENTS, samples.activity[sample]), ns)
-    alone = gaps.only(_others(piece, len(gaps.start)))
+    shares = split(gaps, samples.time)
+    total = _add_up(_meaning(BETWEEN_EVENTS, samples.activity[shares.sample]), shares.length)
+    alone = gaps.only(shares.other_pieces(len(gaps.start)))
     python = _meaning(BETWEEN_EVENTS, samples.python[_next(samples, alone)])
     category = np.where(alone.length < WRAPPER_NS, Category.LIBRARY_PYTHON, python)
     return total + _add_up(category, alone.length)
 
 
 def _inside_dispatch(pieces: Pieces, samples: "Samples") -> Ints:
-    """Share out the time in which Python handed something to TensorFlow."""
-    piece, sample, ns = split(pieces, samples.time)
-    total = _add_up(_meaning(INSIDE_DISPATCH, samples.activity[sample]), ns)
-    alone = pieces.only(_others(piece, len(pieces.start)))
+    """Divide the time in which Python dispatched to TensorFlow."""
+    shares = split(pieces, samples.time)
+    total = _add_up(_meaning(INSIDE_DISPATCH, samples.activity[shares.sample]), shares.length)
+    alone = pieces.only(shares.other_pieces(len(pieces.start)))
     total[Category.DISPATCH] += alone.length.sum()
     return total
 
 
 def _without_trace(
-    traced: TracedTime, samples: "Samples", waits: "InputWaits", wall_ns: int
+    traced: TracedTime,
+    samples: "Samples",
+    waits: "InputWaits",
+    long_steps: "LongSteps",
+    wall_ns: int,
 ) -> Ints:
     """Share out the time outside of all windows by the samples taken there.
 
     A sample does not show what goes on inside a call of an op or a function, so that time is
-    shared out as it was in the traced calls.
+    shared out as it was in the traced calls, as far as those were like it.
     """
     bare = _outside(traced, wall_ns)
     if not len(samples.time):
         return _add_up(np.full(len(bare.start), Category.NOT_WATCHED), bare.length)
-    piece, sample, ns = split(bare, samples.time)
-    alone = bare.only(_others(piece, len(bare.start)))
-    activity = np.append(samples.activity[sample], samples.activity[_next(samples, alone)])
-    ns = np.append(ns, alone.length)
+    shares = split(bare, samples.time)
+    alone = bare.only(shares.other_pieces(len(bare.start)))
+    sample = np.append(shares.sample, _next(samples, alone))
+    start, end = np.append(shares.start, alone.start), np.append(shares.end, alone.end)
+    activity, ns = samples.activity[sample], end - start
     total = np.zeros(len(Category), dtype=np.int64)
-    for inside, call in ((Activity.EAGER_OP, OF_OP), (Activity.FUNCTION, OF_FUNCTION)):
-        seen = _by_category(traced, waits, traced.call == call)
-        here = activity == inside
-        if seen.any() and here.any():
-            total += (ns[here].sum() * (seen / seen.sum())).astype(np.int64)
-            ns, activity = ns[~here], activity[~here]
+    of_op, of_function = activity == Activity.EAGER_OP, activity == Activity.FUNCTION
+    seen = _by_category(traced, waits, traced.call == OF_OP)
+    if seen.any():
+        total += _like(seen, ns[of_op].sum())
+        ns[of_op] = 0
+    seen = _by_category(traced, waits, traced.call == OF_FUNCTION)
+    if seen.any():
+        unknown = long_steps.unknown.within(start[of_function], end[of_function])
+        prepares = long_steps.prepares.within(start[of_function], end[of_function])
+        total += _like(seen, ns[of_function].sum() - unknown - prepares)
+        total[[Category.NOT_WATCHED, Category.BUILDING]] += unknown, prepares
+        ns[of_function] = 0
     return total + _add_up(_meaning(WITHOUT_TRACE, activity), ns)
+
+
+def _like(seen: Ints, ns: int) -> Ints:
+    """Share out time among the categories as that which was seen."""
+    shared: Ints = (ns * (seen / seen.sum())).astype(np.int64)
+    return shared
 
 
 def _outside(traced: TracedTime, wall_ns: int) -> Pieces:
@@ -140,11 +161,31 @@ def _outside(traced: TracedTime, wall_ns: int) -> Pieces:
     return Pieces(start=start[lasts], end=end[lasts], event=np.zeros(int(lasts.sum()), np.intp))
 
 
-def split(pieces: Pieces, time: Ints) -> tuple[Rows, Rows, Ints]:
-    """Share out pieces among the samples taken in them, which were taken at these times.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shares:
+    """What each sample has of the piece it was taken in; times in ns since the cell's start."""
 
-    A sample has the time since the one before, the last in a piece also the rest of the piece.
-    Return a piece, a sample and the time in ns that it has of the piece, for each such sample.
+    piece: Rows
+    sample: Rows
+    start: Ints
+    end: Ints
+
+    @property
+    def length(self) -> Ints:
+        """How long each share is."""
+        return self.end - self.start
+
+    def other_pieces(self, count: int) -> Mask:
+        """Mark the pieces, of `count`, in which no sample was taken."""
+        others = np.ones(count, dtype=bool)
+        others[self.piece] = False
+        return others
+
+
+def split(pieces: Pieces, time: Ints) -> Shares:
+    """Divide each piece among the samples taken within it; `time` is when they were taken.
+
+    A sample gets the time since the one before, and the last in a piece also the rest of it.
     """
     piece = np.searchsorted(pieces.start, time, side="left") - 1
     sample = np.flatnonzero((piece >= 0) & (time <= np.append(pieces.end, 0)[piece]))
@@ -153,13 +194,7 @@ def split(pieces: Pieces, time: Ints) -> tuple[Rows, Rows, Ints]:
     last = np.append(first[1:], True)[: len(piece)]
     start = np.where(first, pieces.start[piece], np.append(0, time)[: len(time)])
     end = np.where(last, pieces.end[piece], time)
-    return piece, sample, end - start
-
-
-def _others(piece: Rows, count: int) -> Mask:
-    others = np.ones(count, dtype=bool)
-    others[piece] = False
-    return others
+    return Shares(piece=piece, sample=sample, start=start, end=end)
 
 
 def _next(samples: "Samples", pieces: Pieces) -> Rows:

@@ -53,7 +53,7 @@ class Gradients:
         self._functions = functions
 
     def forward(self, function: str, node: str, owner: str) -> list[Forward]:
-        """Return the nodes one of which a node is the gradient of; none for any other node."""
+        """Return the nodes that this may be the gradient of; none if it is no gradient."""
         called = self.forward_call(function, node)
         if called:
             return [Forward(function, called, owner)]

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbprof.arrays import NONE
 from nbprof.ingest.protobuf.wire import LENGTH, VARINT, Buffer, Spans, scan
-from nbprof.ingest.trace.program.function_names import function_of_module
+from nbprof.ingest.trace.function_names import function_of_module
 from nbprof.ingest.xspace.metadata_stats import read_event_metadata
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbprof.arrays import NONE
-from nbprof.ingest.trace.program.function_names import (
+from nbprof.ingest.trace.function_names import (
     INPUT_PIPELINE,
     NOT_KNOWN,
     is_of_pipeline,
@@ -21,6 +21,7 @@ from nbprof.ingest.trace.program.function_names import (
     trace_number,
 )
 from nbprof.ingest.trace.program.fused_nodes import find_fusion
+from nbprof.ingest.trace.work.stream_texts import COPY_TYPES
 from nbprof.op_types import CHAIN, kernel_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,16 @@ def resolve_nodes(
             place = place._replace(function=NOT_KNOWN, owner=NOT_KNOWN)
         resolved.append(place)
     return _with_types(functions, resolved, nodes)
+
+
+def name_copies(places: list[Resolved], nodes: Sequence["Executed"]) -> list[Resolved]:
+    """Put each copy below the node that asked for it."""
+    named = list(places)
+    for row, (place, executed) in enumerate(zip(places, nodes, strict=True)):
+        if executed.op_type in COPY_TYPES and executed.name != executed.op_type:
+            name = f"{place.node.rstrip('/')}/{executed.op_type}"
+            named[row] = place._replace(node=name, origin=name, op_type=executed.op_type)
+    return named
 
 
 def resolve(functions: "Functions", function: str, executed: str) -> Resolved:

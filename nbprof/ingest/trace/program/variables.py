@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING
 
-from nbprof.ingest.trace.program.function_names import is_traced
+from nbprof.ingest.trace.function_names import is_traced
 
 if TYPE_CHECKING:
     from nbprof.capture.capture import Model

@@ -130,7 +130,7 @@ def _convolution(contracted: slice, run: Run) -> int:
 
 
 def _gradient_to_convolved(contracted: slice, run: Run) -> int:
-    """Count the products of the convolution of which this is the gradient to its input.
+    """Count the products of the convolution whose gradient to the input this is.
 
     The gradient has a product for each of the convolution's, and `Conv2DTranspose` is a gradient.
     """
@@ -138,7 +138,7 @@ def _gradient_to_convolved(contracted: slice, run: Run) -> int:
 
 
 def _gradient_to_kernel(contracted: slice, run: Run) -> int:
-    """Count the products of the convolution of which this is the gradient to its kernel."""
+    """Count the products of the convolution whose gradient to the kernel this is."""
     kernel = run.dims(1) if run.output is None else run.output
     if len(kernel) < 3:
         raise MissingError
@@ -208,7 +208,7 @@ def _gru_cell(run: Run) -> int:
 
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
-"""Matrices of weights per layer for the input, and as many for the state, by mode of CuDNN."""
+"""Weight matrices per layer, for the input and again for the state, by mode of CuDNN."""
 
 
 def _cudnn(run: Run) -> int:

@@ -128,7 +128,7 @@ class _Count:
         return sum(map(self.body, one.calls))
 
     def contained(self, one: Instruction, _: list[Instruction]) -> float:
-        """Count nothing if what is inside ran as ops of its own; how often it ran is unknown."""
+        """Count nothing if the instructions inside ran as ops of their own, however often."""
         bodies = (self._bodies.get(number, {}) for number in one.calls)
         names = {inner.name for body in bodies for inner in body.values()}
         if names.intersection(self._ran):

@@ -26,7 +26,7 @@ KERNEL_INPUTS, IN_SPACE, OUT_BATCH, OUT_FEATURE, OUT_SPACE = 3, 11, 9, 10, 12
 MOST_PAIRS = 1 << 24
 """Number of pairs along one dimension that are counted one by one."""
 LOCAL = 0xFFFF_FFFF
-"""Mask for the part of an instruction's id that tells it from others of its computation."""
+"""Mask for the part of an instruction's id that is unique within its computation."""
 
 
 class Message:

@@ -58,7 +58,7 @@ class ShapeSources:
     programs: Ints
     """The program of XLA's that each run was part of, NONE for most."""
     unseen: Mask
-    """The runs of compiled functions of which the trace does not show what they ran."""
+    """The runs of compiled functions whose insides the trace does not show."""
     on_streams: "StreamRuns"
 
 

@@ -124,21 +124,27 @@ def runs_at(host: "HostEvents", runs: "Runs", line: npt.NDArray[np.int32], time:
 
 
 def memory_of_runs(
-    allocations: Allocations | None, runs: "Runs", on_cpu: Mask
+    allocations: Allocations | None, runs: "Runs", unseen: Mask
 ) -> dict[str, Floats]:
-    """Return the MEMORY_METRICS of each run in bytes, NaN where they were not recorded.
-
-    If only large allocations were recorded, a run on the CPU without any may have made small ones;
-    `on_cpu` marks the nodes that ran there.
-    """
+    """Return the MEMORY_METRICS of each run in bytes, NaN where they were not recorded."""
     if allocations is None:
         return dict.fromkeys(MEMORY_METRICS, np.full(len(runs.node), np.nan))
-    sums = [column.astype(float) for column in _sums(allocations, runs)]
-    if allocations.only_large:
-        silent = np.flatnonzero(on_cpu[runs.node] & (sums[0] == 0))
-        for column in sums:
-            column[silent] = np.nan
-    return dict(zip(MEMORY_METRICS, sums, strict=True))
+    sums = _sums(allocations, runs)
+    columns = (np.where(unseen, np.nan, column.astype(np.float64)) for column in sums)
+    return dict(zip(MEMORY_METRICS, columns, strict=True))
+
+
+def may_have_small(allocations: Allocations | None, runs: "Runs", on_cpu: Mask) -> Mask:
+    """Mask of runs that may have allocated something, although nothing was recorded of them.
+
+    That is so on the CPU if only large allocations are recorded. `on_cpu` marks the nodes that ran
+    there.
+    """
+    if allocations is None or not allocations.only_large:
+        return np.zeros(len(runs.node), dtype=bool)
+    unseen = on_cpu[runs.node]
+    unseen[allocations.run[allocations.run != NONE]] = False
+    return unseen
 
 
 def _sums(allocations: Allocations, runs: "Runs") -> tuple[Ints, Ints, Ints]:

@@ -57,7 +57,7 @@ def _rows_of_log(trace: "RecordedTrace", steps: "Steps") -> Rows:
 
 
 def _latest_around(time_ns: Ints, rows: Rows, log: "StepLog") -> Rows:
-    """Return which of these rows of the log began last before each moment and lasts beyond it."""
+    """Return the row of the log that is under way at each moment, the latest if several are."""
     if not len(rows):
         return np.full(len(time_ns), NONE)
     place = np.searchsorted(log.start_ns[rows], time_ns + SLACK_NS, side="right") - 1

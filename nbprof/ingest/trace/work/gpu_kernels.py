@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbprof.arrays import NONE, Floats, Rows, distinct, distinct_pairs
-from nbprof.ingest.trace.program.function_names import function_of_module
+from nbprof.ingest.trace.function_names import function_of_module
 from nbprof.ingest.trace.work import stream_texts
 from nbprof.ingest.trace.work.allocations import runs_at
 from nbprof.ingest.trace.work.nesting import Nesting, sort_order
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from nbprof.arrays import Ints, Mask
-    from nbprof.ingest.trace.program.node_names import Resolved
     from nbprof.ingest.trace.work.host_events import HostEvents
     from nbprof.ingest.trace.work.op_runs import Runs
     from nbprof.ingest.trace.work.steps import DeviceSteps
@@ -112,16 +111,6 @@ def add_kernels(host: "HostEvents", steps: "DeviceSteps", runs: "Runs") -> GpuWo
     )
     notes = _notes(int(own[unnamed].sum()), int(own.sum()))
     return GpuWork(runs=added, on_streams=on_streams, notes=notes)
-
-
-def name_copies(places: "list[Resolved]", nodes: "list[Executed]") -> "list[Resolved]":
-    """Put each copy below the node that asked for it."""
-    named = list(places)
-    for row, (place, executed) in enumerate(zip(places, nodes, strict=True)):
-        if executed.op_type in COPY_TYPES and executed.name != executed.op_type:
-            name = f"{place.node.rstrip('/')}/{executed.op_type}"
-            named[row] = place._replace(node=name, origin=name, op_type=executed.op_type)
-    return named
 
 
 def _stream_events(space: "XSpace") -> "Rows":
@@ -223,7 +212,7 @@ def _asker(label: bytes, hlo_op: bytes, module: bytes) -> Executed:
 
 
 def _copy_for(asker: Executed, copied: str) -> Executed:
-    """Return the node of a copy: it has the asker's name, below which `name_copies` puts it."""
+    """Return the node of a copy: it has the name of the node that asked for it."""
     if asker == _UNKNOWN:
         return Executed("", copied, copied)
     op_type = stream_texts.type_for(copied, asker.name)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from nbprof.arrays import NONE, Ints, Mask, Rows, distinct_pairs
 from nbprof.capture.capture import session_group
-from nbprof.ingest.trace.program.function_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
+from nbprof.ingest.trace.function_names import INPUT_PIPELINE, NOT_KNOWN, function_of_module
 from nbprof.ingest.trace.work import callers
 from nbprof.ingest.trace.work.covered_time import CoveredTime
 from nbprof.ingest.trace.work.event_kinds import Kind, split

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbprof.arrays import NONE, Floats, Ints, Rows, distinct
+from nbprof.arrays import NONE, Floats, Ints, Mask, Rows, distinct
 from nbprof.columns import allocator_columns
 from nbprof.ingest.trace.work.allocations import Allocations, device_of_allocator
 from nbprof.ingest.trace.work.host_events import NEVER
@@ -16,9 +16,6 @@ ONLY_LARGE = (
     "importing TensorFlow to count them"
 )
 """Note on memory with oneDNN."""
-LARGE_PEAK = 64 << 20
-"""From this many bytes on, a peak is not far from the sum of its large tensors: at the peaks of
-five models recorded without oneDNN, all tensors below 256 KiB together held 0.2 to 6 MB."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,22 +49,21 @@ class PeakMemory:
         """The bytes that no known run allocated."""
         return float(self.size[self.run == NONE].sum())
 
-    def of_runs(self, count: int) -> Floats:
-        """Return the bytes that each run allocated, NaN if that is not known."""
+    def of_runs(self, unseen: Mask) -> Floats:
+        """Return the bytes that each run allocated, NaN if that is not known.
+
+        `unseen` masks the runs whose allocations were not recorded.
+        """
         if not self.is_known:
-            return np.full(count, np.nan)
+            return np.full(len(unseen), np.nan)
         known = self.run != NONE
-        made = np.zeros(count, dtype=np.int64)
+        made = np.zeros(len(unseen), dtype=np.int64)
         np.add.at(made, self.run[known], self.size[known])
-        return made.astype(np.float64)
+        return np.where(unseen, np.nan, made.astype(np.float64))
 
     def notes(self) -> tuple[str, ...]:
-        """Say what is missing, for the columns where it matters."""
-        if not self.only_large:
-            return ()
-        matters_little = ("live_bytes",) if self.size.sum() >= LARGE_PEAK else ()
-        concerned = (name for name in allocator_columns() if name not in matters_little)
-        return (Note(ONLY_LARGE, tuple(concerned)),)
+        """Say what is missing, for the columns of memory."""
+        return (Note(ONLY_LARGE, tuple(allocator_columns())),) if self.only_large else ()
 
 
 def _lifetimes(strings: list[bytes], allocations: Allocations) -> Lifetimes:
