@@ -112,6 +112,34 @@ class Profile:
     """A row per sample of the Python stack of the cell's thread: `start_ns`, `duration_ns` (the
     time since the sample before, which it stands for), `thread` (0: the cell's own), `stack` (in
     `frames`). They add up to the wall time."""
+    functions: "pd.DataFrame" = table(
+        empty(
+            file="object",
+            line="int64",
+            function="object",
+            framework="bool",
+            calls="int64",
+            primitive_calls="int64",
+            self_ns="int64",
+            total_ns="int64",
+        )
+    )
+    """A row per function that was called while calls were counted: `file` (`In [3]` for a cell, `~`
+    for a C function), `line` where it begins (0 in C), `function`, `framework` (whether it is not
+    the user's), `calls`, `primitive_calls` (those that no other call of it led to), `self_ns`,
+    `total_ns` (with all it called)."""
+    calls: "pd.DataFrame" = table(
+        empty(
+            caller="int64",
+            function="int64",
+            calls="int64",
+            primitive_calls="int64",
+            self_ns="int64",
+            total_ns="int64",
+        )
+    )
+    """A row per caller of a function: `caller`, `function` (rows of `functions`), and what the
+    function was called and took from there, as in `functions`."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording

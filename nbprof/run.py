@@ -62,7 +62,14 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._memory: Measurement | None = None
 
     def __enter__(self) -> "ProfiledRun":
-        from nbprof.capture.python.watches import PythonExtent
+        self.begin()
+        if self._recorder is not None:
+            self._recorder.resume("in the block")
+        return self
+
+    def begin(self) -> None:
+        """Start everything that does not wait for a statement to begin."""
+        from nbprof.capture.python.watches import PythonExtent, runs_alone
         from nbprof.capture.recorder import Recorder
         from nbprof.capture.tracing import Extent, ProcessMemory
         from nbprof.memory.malloc_stats import trim
@@ -77,22 +84,23 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         extent = Extent(
             tensorflow=self._tensorflow, light=self._light, limit=self._limit, steps=self._steps
         )
+        python = PythonExtent(view=self._python)
         recorder = Recorder(
             self._what,
             cells=_cell_names(),
             extent=extent,
-            python=PythonExtent(view=self._python),
+            python=python,
             memory=ProcessMemory(held=resident_bytes, release=trim, left_out=left_out),
         )
         try:
             recorder.start()
             self._recorder = recorder
-            self._memory = Measurement().__enter__()
-            measuring.append(self._memory)
+            if not runs_alone(python):
+                self._memory = Measurement().__enter__()
+                measuring.append(self._memory)
         except BaseException:
             recorder.abandon()
             raise
-        return self
 
     @property
     def started(self) -> bool:
@@ -105,6 +113,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         error: BaseException | None,
         traceback: "TracebackType | None",
     ) -> None:
+        self.end_statement()  # first, so that nothing of ours counts as the block's
         try:
             self.finish(error)
         except Exception as fault:
@@ -143,10 +152,17 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._profile = _last = profile
         give_back_memory()
 
-    def mark_line(self, number: int) -> None:
+    def begin_statement(self, line: int) -> None:
         """Note that the statement on this line of the cell begins."""
         if self._memory is not None:
-            self._memory.mark(number)
+            self._memory.mark(line)
+        if self._recorder is not None:
+            self._recorder.resume(f"by the statement on line {line}")
+
+    def end_statement(self) -> None:
+        """Note that a statement has ended."""
+        if self._recorder is not None:
+            self._recorder.pause()
 
     @property
     def profile(self) -> "Profile":

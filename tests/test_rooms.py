@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "ingest/xspace": {"ingest.xspace", "ingest.protobuf"},
     "ingest/trace": {
         *("ingest.trace", "ingest.xspace", "ingest.protobuf"),
-        *("capture.capture", "capture.kerases", "_profile", "lazy_tables"),
+        *("capture.capture", "capture.kerases", "capture.python", "_profile", "lazy_tables"),
     },
     "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},

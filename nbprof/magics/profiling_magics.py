@@ -86,8 +86,8 @@ class NbprofMagics(Magics):
         )
         raised: BaseException | None = None
         try:
-            or_usage_error(run.__enter__)
-            return cell.shown(cell.run(run.mark_line))
+            or_usage_error(run.begin)
+            return cell.shown(cell.run(run.begin_statement, run.end_statement))
         except BaseException as error:
             raised = error
             leave_like_bare(shell, error)
