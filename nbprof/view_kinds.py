@@ -17,8 +17,8 @@ Need = Literal["ops", "samples", "calls", "lines", "sites"]
 class PrintedTable:
     """How the text of a view is written that has a table of its own instead of tfprof's."""
 
-    begins: str
-    """What its first line begins with, spaces aside; no other table begins like this."""
+    legend: str
+    """A part of its first line by which it is known."""
     writer: str
     """`module:function` that writes its lines, `(View) -> Iterator[str]`."""
     reader: str
@@ -138,7 +138,7 @@ VIEWS: dict[str, ViewKind] = {
             has_ops=False,
             adds_up=False,
             printed=PrintedTable(
-                begins="ncalls",
+                legend="filename:lineno(function)",
                 writer="nbprof.display.function_table:lines",
                 reader="nbprof.views.printed.function_rows:read",
             ),

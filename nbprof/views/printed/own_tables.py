@@ -25,7 +25,7 @@ def read_own_table(lines: Sequence[str]) -> "View | None":
     """Read the first table that is a view's own; None if there is none."""
     for first, line in enumerate(lines):
         for name, kind in VIEWS.items():
-            if kind.printed is not None and line.lstrip().startswith(kind.printed.begins):
+            if kind.printed is not None and kind.printed.legend in line:
                 return _read(lines, first, name, kind.printed)
     return None
 
