@@ -11,6 +11,7 @@ SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
     *("op_types", "float_op_table", "view_kinds", "step_ranges", "flags", "flag_values", "note"),
     *("lifetimes", "user_files", "categories", "recording"),
+    "python_code",
 }
 """Modules that every room may import; they import only each other."""
 
