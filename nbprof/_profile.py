@@ -140,6 +140,23 @@ class Profile:
     )
     """A row per caller of a function: `caller`, `function` (rows of `functions`), and what the
     function was called and took from there, as in `functions`."""
+    lines: "pd.DataFrame" = table(
+        empty(
+            file="object",
+            line="int64",
+            function="object",
+            hits="int64",
+            self_ns="float64",
+            called="object",
+            calls="int64",
+            source="object",
+        )
+    )
+    """A row per line of the code that was watched line by line, and after it one per watched
+    function that it led to: `file` (`In [3]` for a cell), `line`, `function` it is in, `hits`,
+    `self_ns` (of the line: without those functions; of a function: with all it called; NaN: not
+    timed), `called` (the label of the function; empty for the line itself), `calls` of it,
+    `source`."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording

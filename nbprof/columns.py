@@ -133,6 +133,21 @@ COLUMNS: dict[str, Column] = {
             orders_by_total=True,
         ),
         Column(
+            name="hits",
+            title="hits",
+            help="how often the line began; for a function that it led to, how often it was called",
+            measures=(Metric(name="hits", table="python", counts=True),),
+            views=("line",),
+        ),
+        Column(
+            name="hit_micros",
+            title="time per hit",
+            help="wall time by hits, with the functions that the line led to",
+            measures=(Metric(name="hit_micros", table="python"),),
+            unit=MICROS,
+            views=("line",),
+        ),
+        Column(
             name="calls",
             title="calls (all|primitive)",
             help="how often it was called, and how often not by way of itself; in recursion only "

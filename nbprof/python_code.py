@@ -8,6 +8,8 @@ from typing import Any
 
 from nbprof.errors import NbprofError
 
+TOP_LEVEL = ("<module>", "<cell line: ")
+"""Names of the top level of a file or a cell; IPython 7.34 puts the line into them."""
 UNNAMED = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 """Names of code that is part of a line and charged to it."""
 

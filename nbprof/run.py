@@ -5,14 +5,16 @@ import sys
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbprof.errors import NbprofError
 from nbprof.flag_values import parse_choice, parse_seconds, parse_steps
+from nbprof.python_code import function_behind
 from nbprof.view_kinds import python_views
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Iterable
+    from types import ModuleType, TracebackType
 
     from nbprof._profile import Profile
     from nbprof.capture.capture import Capture
@@ -36,7 +38,9 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     records less, at less cost.
 
     `python` names a view of Python, such as "call", to record all it can show. With
-    `tensorflow=False`, only Python is watched, and TensorFlow is not imported.
+    `tensorflow=False`, only Python is watched, and TensorFlow is not imported. For "line",
+    `functions` and `modules` are watched besides the functions of the notebook's cells, or of the
+    file that the block is in.
 
     Exceptions propagate as usual; the profile then shows what ran before them.
     """
@@ -50,6 +54,8 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         light: bool = False,
         limit: float | None = None,
         steps: "int | str | StepRange | None" = None,
+        functions: "Iterable[Any]" = (),
+        modules: "Iterable[ModuleType]" = (),
     ) -> None:
         self._what = what
         self._tensorflow = tensorflow
@@ -57,6 +63,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._light = light
         self._limit = None if limit is None else parse_seconds("limit", limit)
         self._steps = None if steps is None else parse_steps("steps", steps)
+        self._functions, self._modules = tuple(functions), tuple(modules)
         self._profile: Profile | None = None
         self._recorder: Recorder | None = None
         self._memory: Measurement | None = None
@@ -64,7 +71,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     def __enter__(self) -> "ProfiledRun":
         self.begin()
         if self._recorder is not None:
-            self._recorder.resume("in the block")
+            self._recorder.resume()
         return self
 
     def begin(self) -> None:
@@ -84,10 +91,15 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         extent = Extent(
             tensorflow=self._tensorflow, light=self._light, limit=self._limit, steps=self._steps
         )
-        python = PythonExtent(view=self._python)
+        cells = _cell_names()
+        python = PythonExtent(
+            view=self._python,
+            files=(*cells, *(str(module.__file__) for module in self._modules)),
+            codes=tuple(function_behind(function, "it").__code__ for function in self._functions),
+        )
         recorder = Recorder(
             self._what,
-            cells=_cell_names(),
+            cells=cells,
             extent=extent,
             python=python,
             memory=ProcessMemory(held=resident_bytes, release=trim, left_out=left_out),
@@ -157,7 +169,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         if self._memory is not None:
             self._memory.mark(line)
         if self._recorder is not None:
-            self._recorder.resume(f"by the statement on line {line}")
+            self._recorder.resume(line)
 
     def end_statement(self) -> None:
         """Note that a statement has ended."""

@@ -143,6 +143,27 @@ VIEWS: dict[str, ViewKind] = {
                 reader="nbprof.views.printed.function_rows:read",
             ),
         ),
+        ViewKind(
+            name="line",
+            doc="source lines in their order, by file, and below each, after (call), the watched "
+            "functions that it led to; each number is the line's own, then the total with those "
+            "functions; every line is counted",
+            maker="nbprof.views.line:view",
+            needs="lines",
+            select=("hits", "wall_micros", "hit_micros", "micros", "live_bytes", "occurrence"),
+            order_by="name",
+            full_names=True,
+            has_timeline=False,
+            tree_legend=False,
+            rows_are_lines=True,
+            texts=("source",),
+            adds_up=False,
+            printed=PrintedTable(
+                legend="Total duration: ",
+                writer="nbprof.display.hit_table:lines",
+                reader="nbprof.views.printed.hit_rows:read",
+            ),
+        ),
     )
 }
 """All views, in the order of the explorer's tabs."""

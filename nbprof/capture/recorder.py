@@ -135,10 +135,10 @@ class Recorder:
         """Whether this recorder is recording."""
         return Recorder._active is self
 
-    def resume(self, place: str) -> None:
-        """Let the watch of Python record; `place` says in words where the cell is."""
+    def resume(self, line: int = 0) -> None:
+        """Let the watch of Python record a statement on this line of a cell, or 0 for a block."""
         if self._by_statement is not None:
-            self._by_statement.resume(place)
+            self._by_statement.resume(line)
 
     def pause(self) -> None:
         """Keep the watch of Python from recording what is not the cell's."""

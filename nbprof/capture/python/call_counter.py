@@ -12,12 +12,11 @@ import numpy as np
 from nbprof.arrays import Ints
 from nbprof.capture.capture import Frame
 from nbprof.capture.python.call_log import CallLog, counts_of
-from nbprof.capture.python.watch import CannotWatchError
+from nbprof.capture.python.watch import CannotWatchError, where
+from nbprof.python_code import TOP_LEVEL
 
 OWN_FILES = f"{Path(__file__).parents[2]}/"
 """Where our own code is, whose calls are not the cell's."""
-TOP_LEVEL = ("<module>", "<cell line: ")
-"""Names of the top level of a file or a cell; IPython 7.34 puts the line into them."""
 SWITCH = "<method 'disable' of '_lsprof.Profiler' objects>"
 """What cProfile calls the function that ends it."""
 MIXES_THREADS = sys.version_info >= (3, 12)
@@ -56,11 +55,11 @@ class CallCounter:
         if other:
             raise CannotWatchError(BUSY.format(name=other))
 
-    def resume(self, place: str) -> None:
+    def resume(self, line: int) -> None:
         """Count from here on, unless the cell has started a profiler of its own."""
         if self._gave_way or self._on:
             return
-        self._place = place
+        self._place = where(line)
         other = running_profiler()
         if other:
             self._give_way(other)

@@ -24,8 +24,13 @@ class Watch(Protocol):
 class StatementWatch(Watch, Protocol):
     """A watch that is on only while the cell's statements run, so that it sees nothing of ours."""
 
-    def resume(self, place: str) -> None:
-        """Record from here on; `place` says in words where that is."""
+    def resume(self, line: int) -> None:
+        """Record from here on: the statement on this line of the cell, or 0 for a block."""
 
     def pause(self) -> None:
         """Record no more until the next `resume`."""
+
+
+def where(line: int) -> str:
+    """Say who did something: the statement on this line of the cell, or 0 for a block."""
+    return f"by the statement on line {line}" if line else "in the block"

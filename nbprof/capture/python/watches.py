@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import CodeType
 
 from nbprof.capture.python.call_counter import MIXES_THREADS, CallCounter
+from nbprof.capture.python.line_counter import LineCounter
 from nbprof.capture.python.stack_sampler import DENSE, SPARSE, StackSampler
 from nbprof.capture.python.watch import Watch
 from nbprof.view_kinds import VIEWS
@@ -15,10 +17,15 @@ class PythonExtent:
 
     view: str = ""
     """The view to record everything for; empty: none."""
+    files: tuple[str, ...] = ()
+    """The files whose lines are counted for the line view, and those of all cells."""
+    codes: tuple[CodeType, ...] = ()
+    """The functions whose lines are counted besides."""
 
 
 WATCHES: Mapping[str, Callable[[PythonExtent], Watch]] = {
     "calls": lambda _: CallCounter(),
+    "lines": lambda extent: LineCounter(extent.files, extent.codes),
 }
 """How to make the watch for what a view needs, besides samples."""
 

@@ -83,6 +83,9 @@ _HELD = {
         WHOLE: "line calls primitive_calls self_ns total_ns",
     },
     "calls": {WHOLE: "calls primitive_calls self_ns total_ns"},
+    "lines": {
+        TEXT: "file function called source", WHOLE: "line hits calls", NUMBERS: "self_ns",
+    },
     "statements": {WHOLE: "start_ns line"},
     "machines": {
         TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from nbprof.capture.python.call_counter import TOP_LEVEL
+from nbprof.python_code import TOP_LEVEL
 from nbprof.user_files import is_users
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from nbprof.capture.capture import Capture
     from nbprof.capture.python.call_log import CallCounts, CallLog
+    from nbprof.capture.python.line_log import LineLog
 
 IN_C = "~"
 """The file of C functions."""
@@ -22,11 +23,16 @@ COUNTS = ("calls", "primitive_calls", "self_ns", "total_ns")
 
 def python_tables(capture: "Capture") -> dict[str, Any]:
     """Return the tables of what was counted."""
-    log = capture.recorded.get("calls")
-    if log is None:
-        return {}
-    functions, row = function_table(log, capture.cells)
-    return {"functions": functions, "calls": partial(call_table, log, row)}
+    tables: dict[str, Any] = {}
+    if "calls" in capture.recorded:
+        functions, row = function_table(capture.recorded["calls"], capture.cells)
+        tables |= {
+            "functions": functions,
+            "calls": partial(call_table, capture.recorded["calls"], row),
+        }
+    if "lines" in capture.recorded:
+        tables["lines"] = line_table(capture.recorded["lines"], capture.cells)
+    return tables
 
 
 def notes_on_python(capture: "Capture") -> tuple[str, ...]:
@@ -80,3 +86,34 @@ def call_table(log: "CallLog", row: "pd.Series[int]") -> pd.DataFrame:
 
 def _counts(counts: "CallCounts") -> pd.DataFrame:
     return pd.DataFrame({name: getattr(counts, name) for name in COUNTS})
+
+
+def line_table(log: "LineLog", cells: "Mapping[str, str]") -> pd.DataFrame:
+    """List the lines in source order, and after each the watched functions that it called."""
+    places = [(cells.get(file, file), line, name) for file, line, name in log.lines]
+    places = [(file, line, _plain(name)) for file, line, name in places]
+    own = pd.DataFrame(places, columns=["file", "line", "function"], dtype=object)
+    lines = own.assign(
+        hits=log.hits, self_ns=log.self_ns.astype(float), called="", calls=0, source=log.sources
+    )
+    of_pairs = own.iloc[log.caller].reset_index(drop=True)
+    pairs = of_pairs.assign(
+        hits=0,
+        self_ns=log.called_ns.astype(float),
+        called=[f"{cells.get(file, file)}:{line}({name})" for file, line, name in log.called],
+        calls=log.calls,
+        source="",
+    )
+    table = pd.concat([lines, pairs], ignore_index=True)
+    sums = {"hits": "sum", "self_ns": "sum", "calls": "sum", "source": "first"}
+    first_seen = pd.unique(table["file"])
+    table["place"] = table["file"].map({file: place for place, file in enumerate(first_seen)})
+    keys = ["place", "file", "line", "function", "called"]
+    added = table.groupby(keys, sort=True).agg(sums).reset_index()
+    columns = ["file", "line", "function", "hits", "self_ns", "called", "calls", "source"]
+    return added[columns].astype({"line": "int64", "hits": "int64", "calls": "int64"})
+
+
+def _plain(function: str) -> str:
+    """Name the top level of a cell alike in all versions of IPython."""
+    return TOP_LEVEL[0] if function.startswith(TOP_LEVEL) else function
