@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from nbprof.units import NOT_RECORDED
 
 if TYPE_CHECKING:
-    from nbprof.columns import Column
     from nbprof.display.text import Row
     from nbprof.views.view import View
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from nbprof.python_code import first_line, function_behind, with_inner
 
+
 @dataclass(eq=False, slots=True)
 class Tally:
     """The counts of one line; amounts are bytes."""

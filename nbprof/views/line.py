@@ -39,7 +39,7 @@ def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         labels=labels,
         texts={"source": [row.source for row in rows.rows]},
         rules=replace(RULES, named_in_order=True),
-        stated=_stated(profile, rows, totals),
+        stated=_stated(profile, totals),
     )
 
 
@@ -102,7 +102,7 @@ def _python_metrics(rows: LineRows) -> tuple[Metrics, Metrics]:
     return own, totals
 
 
-def _stated(profile: "Profile", rows: LineRows, totals: Metrics) -> tree.Stated:
+def _stated(profile: "Profile", totals: Metrics) -> tree.Stated:
     """State the totals, with the time outside of watched lines as the root's own."""
     wall_ns = profile.recording.wall_ns
     lines = profile.lines[profile.lines["called"] == ""]

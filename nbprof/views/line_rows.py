@@ -73,6 +73,7 @@ def line_rows(lines: "pd.DataFrame", of_ops: Iterable[Place], has_nowhere: bool)
             row = counted.setdefault((file, line), Row("", 1, 0.0, 0.0, 0.0, source))
             row.hits, row.own_ns = row.hits + hits, row.own_ns + ns
     files = dict.fromkeys([*lines["file"], *(file for file, _ in of_ops)])
+    files = dict.fromkeys(sorted(files, key=lambda file: not file.startswith("In [")))
     names = _names_of(files)
     found = LineRows()
     for file in files:

@@ -16,9 +16,7 @@ RULES = Rules(minimum_of_own=(), counts_runs=False, can_account_displayed=False,
 """The rules of trees without ops."""
 
 
-def no_ops(
-    profile: "Profile", options: "ViewOptions", count: int, rules: Rules = RULES
-) -> tuple[Metrics, Labels]:
+def no_ops(profile: "Profile", options: "ViewOptions", count: int) -> tuple[Metrics, Labels]:
     """Return the metrics of ops and the labels of `count` rows without any."""
     nowhere = Members(np.zeros(0, np.intp), np.zeros(len(profile.costs), np.intp))
     nothing = np.zeros(0, np.intp)

@@ -154,7 +154,13 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
 def _needed_metrics(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> list[str]:
     """Name the metrics that are shown, ordered by or compared with a minimum."""
     named = {metric for column in columns for metric in column.metrics}
-    named |= {options.order_by.removeprefix(TOTAL), *options.minimum, "micros", "run_count", "defined_count"}
+    named |= {
+        options.order_by.removeprefix(TOTAL),
+        *options.minimum,
+        "micros",
+        "run_count",
+        "defined_count",
+    }
     return [name for name in tree.metrics if name in named]
 
 

@@ -101,8 +101,23 @@ def test_the_text_is_the_table_of_pstats(counted):
     legend, root, first, *_ = text.partition("\nProfile:\n")[2].splitlines()
     titles = "ncalls tottime percall cumtime percall filename:lineno(function)"
     assert legend.split() == titles.split()
-    assert root.split() == "426/307 0.001000 0.000002 0.002500 0.000008 _TFProfRoot".split()
-    assert first.split() == "120/1 0.000900 0.000008 0.001400 0.001400 In [1]:3(fib)".split()
+    assert root.split() == [
+        "426/307",
+        "0.001000",
+        "0.000002",
+        "0.002500",
+        "0.000008",
+        "_TFProfRoot",
+    ]
+    assert first.split() == [
+        "120/1",
+        "0.000900",
+        "0.000008",
+        "0.001400",
+        "0.001400",
+        "In",
+        "[1]:3(fib)",
+    ]
     assert text.count("Profile:") == 1
 
 

@@ -1,8 +1,8 @@
 """Count the calls of the cell's thread with cProfile, the profiler in C that comes with Python."""
 
 import sys
-from cProfile import Profile
 from collections.abc import Callable, Iterable
+from cProfile import Profile
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -47,7 +47,7 @@ class CallCounter:
         self._notes: list[str] = [ALL_THREADS] if MIXES_THREADS else []
         self._on = self._gave_way = False
         self._place = ""
-        self._leave: Callable[[], None] = bool
+        self._leave: Callable[[], object] = bool
 
     def start(self) -> None:
         """Refuse to count while somebody else does."""
@@ -72,7 +72,7 @@ class CallCounter:
         """Count no more until the next `resume`."""
         if not self._on:
             return
-        other = None if MIXES_THREADS else sys.getprofile()
+        other: Any = None if MIXES_THREADS else sys.getprofile()
         self._switch_off()
         if not MIXES_THREADS and other is not self._profiler:
             self._note(_name_of(other))
@@ -130,7 +130,7 @@ def _switch_on(profiler: Any) -> None:
         sys.setprofile(profiler)
 
 
-def listen_for_profilers(give_way: Callable[[str], None]) -> Callable[[], None]:
+def listen_for_profilers(give_way: Callable[[str], None]) -> Callable[[], object]:
     """Call `give_way` before somebody takes the place of a profiler; return what ends this.
 
     Python 3.12 and newer refuse a second profiler, so the cell's own would fail. They ask for the

@@ -7,14 +7,24 @@ from types import CodeType
 
 import numpy as np
 
+from nbprof.arrays import Ints
 from nbprof.capture.capture import Frame
 from nbprof.capture.python.line_log import LineLog
 from nbprof.python_code import TOP_LEVEL, UNNAMED, with_inner
 
 NOWHERE = 0
 """The slot of time outside of watched lines."""
-Call = list[int]
-"""Calls from a slot, their ns, and how many of them have not returned."""
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """The calls of a function that a line led to."""
+
+    calls: int = 0
+    seconds: float = 0.0
+    """How long they took; those inside of each other count once."""
+    open: int = 0
+    """How many have not returned."""
 
 
 @dataclass(eq=False, slots=True)
@@ -34,7 +44,8 @@ class LineBook:
     def __init__(self, files: Iterable[str], codes: Iterable[CodeType]) -> None:
         self._files = frozenset(files)
         self.hits = [0]
-        self.spent = [0]
+        self.spent = [0.0]
+        """Seconds."""
         self._known: dict[int, WatchedCode | None] = {}
         """By id, since hashing a code object is slow."""
         self._kept: list[CodeType] = []
@@ -68,9 +79,9 @@ class LineBook:
         first, last = (lines[0], lines[-1]) if lines else (1, 1)
         self._known[id(code)] = WatchedCode(code, len(self.hits) - first, tuple(lines))
         self._kept.append(code)
-        more = [0] * (last - first + 1)
-        self.hits += more
-        self.spent += more
+        count = last - first + 1
+        self.hits += [0] * count
+        self.spent += [0.0] * count
 
     def log(self, notes: tuple[str, ...]) -> LineLog:
         """Return what was counted."""
@@ -84,19 +95,23 @@ class LineBook:
             (row[slot], one, call)
             for one in watched
             for slot, call in one.callers.items()
-            if slot in row and call[0]
+            if slot in row and call.calls
         ]
         return LineLog(
             lines=tuple((one.code.co_filename, line, one.code.co_name) for one, line in places),
             sources=tuple(_source(one.code.co_filename, line) for one, line in places),
             hits=np.array([self.hits[slot] for slot in slots], dtype=np.int64),
-            self_ns=np.array([self.spent[slot] for slot in slots], dtype=np.int64),
+            self_ns=_ns([self.spent[slot] for slot in slots]),
             caller=np.array([number for number, _, _ in pairs], dtype=np.int64),
             called=tuple(_place(one.code) for _, one, _ in pairs),
-            calls=np.array([call[0] for _, _, call in pairs], dtype=np.int64),
-            called_ns=np.array([call[1] for _, _, call in pairs], dtype=np.int64),
+            calls=np.array([call.calls for _, _, call in pairs], dtype=np.int64),
+            called_ns=_ns([call.seconds for _, _, call in pairs]),
             notes=notes,
         )
+
+
+def _ns(seconds: list[float]) -> Ints:
+    return np.rint(np.array(seconds, dtype=np.float64) * 1e9).astype(np.int64)
 
 
 def _continued(watched: list[WatchedCode], hits: list[int]) -> Iterator[int]:

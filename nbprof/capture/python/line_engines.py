@@ -7,12 +7,12 @@ from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Protocol
 
 from nbprof.capture.python.line_book import LineBook
-from nbprof.capture.python.line_hooks import Hooks, Trace, line_hooks
+from nbprof.capture.python.line_hooks import Trace, line_hooks
 from nbprof.capture.python.watch import CannotWatchError
 
 BUSY = (
-    "{name} is tracing Python in C, and Python 3.11 has one place for a trace function, so no line "
-    "of this cell was counted; switch it off and run the cell again."
+    "{name} is tracing Python, and Python 3.11 has one place for a tracer, so no line of this cell "
+    "was counted; switch it off and run the cell again."
 )
 """Why the cell runs without its lines being counted."""
 NO_TOOL = (

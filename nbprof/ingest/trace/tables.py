@@ -99,7 +99,14 @@ def tabulate(
     )
     detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
     detail += notes_on_pauses(capture, attribution.placed)
-    notes = (*detail, *capture.notes, *notes_on_python(capture), *work.notes, *attribution.placed.notes, *retraces)
+    notes = (
+        *detail,
+        *capture.notes,
+        *notes_on_python(capture),
+        *work.notes,
+        *attribution.placed.notes,
+        *retraces,
+    )
     return Profile(**tables, recording=recording, notes=notes)
 
 

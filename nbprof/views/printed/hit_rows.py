@@ -68,7 +68,8 @@ class _Reader:
             if name == "%":
                 continue
             value = _number(cell.strip())
-            value = round(1e6 * value, 3) if name in ("wall_micros", "hit_micros") else value
+            if name in ("wall_micros", "hit_micros"):
+                value = 1e6 * value if name == "hit_micros" else round(1e6 * value, 3)
             numbers |= {name: value, f"total_{name}": value}
         return numbers
 
@@ -76,6 +77,8 @@ class _Reader:
         """Fill in what follows from other rows."""
         metrics = {name for row in self.rows for name in row if name.startswith("total_")}
         names = sorted(name.removeprefix("total_") for name in metrics)
+        if "Time" not in self.titles:
+            names.remove("wall_micros")  # durations are printed even if it is not selected
         for place in range(len(self.rows) - 1, -1, -1):
             row = self.rows[place]
             below = [other for other in self.rows[place + 1 :] if other["parent"] == place]
@@ -93,16 +96,26 @@ def _fill(row: Row, name: str, below: list[Row]) -> None:
     if name == "hit_micros" and depth < 2:
         row[name] = row[total] = nan
     elif name == "wall_micros":
-        inner = sum(other[total] for other in below if not isnan(other[total]))
-        own = max(round(row.get(total, nan) - inner, 3), 0.0)
-        row[name] = row[name] if depth == 3 else 0.0 if depth == 1 and below else own
+        row[name] = _own_time(row, [other[total] for other in below])
     elif depth < 2:
         known = [other[total] for other in below if not isnan(other[total])]
         own = row.get(name, 0.0) if depth else 0.0 if name == "hits" else nan
-        row[name] = own
         row[total] = float(sum(known)) + (0.0 if isnan(own) else own)
+        row[name] = own
+        if name == "hits" and not known:  # a file of which only ops are known
+            row[name] = row[total] = nan
     elif depth == 3 and name != "hits":
         row.setdefault(name, 0.0)
+
+
+def _own_time(row: Row, inner: list[float]) -> float:
+    """Return what is left of a row's time without what is inside; a file has nothing of its own."""
+    if row["depth"] == 3 or isnan(row["total_wall_micros"]):
+        return 0.0 if row["depth"] == 3 else nan
+    if row["depth"] == 1:
+        return 0.0
+    own = row["total_wall_micros"] - sum(ns for ns in inner if not isnan(ns))
+    return float(max(round(own, 3), 0.0))
 
 
 def read(lines: Sequence[str]) -> tuple[list[str], list[Row]]:

@@ -117,7 +117,7 @@ def test_own_times_stay_within_the_wall_time_and_totals_within_it_too():
 
 def test_an_exception_ends_the_counting_and_leaves_nothing_on():
     recorded = nbprof.profile(tensorflow=False, python="function")
-    with pytest.raises(ValueError, match="1, 2, 3|3, 2, 1"), recorded:
+    with pytest.raises(ValueError, match=r"\[3, 2, 1\]"), recorded:
         Failing().method()
 
     assert sys.getprofile() is None
@@ -136,7 +136,7 @@ def test_a_profiler_that_is_there_is_named_and_goes_on():
 
     assert still == "cProfile"
     assert "calls" not in profile.recording.watched
-    with pytest.raises(NbprofError, match="^cProfile is already profiling Python") as refused:
+    with pytest.raises(NbprofError, match=r"^cProfile is already profiling Python") as refused:
         profile.function()
     assert str(refused.value) in profile.notes
 
