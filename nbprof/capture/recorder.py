@@ -102,8 +102,8 @@ class Recorder:
         self._samples = not runs_alone(python)
         self._python = watch_for(python)
         # Found out here, so that no call for it is counted.
-        is_by_statement = isinstance(self._python, StatementWatch)
-        self._by_statement = self._python if is_by_statement else None
+        watch = self._python
+        self._by_statement = watch if isinstance(watch, StatementWatch) else None
         self._needs = VIEWS[python.view].needs if python.view else ""
         self._watched: tuple[str, ...] = ("ops",) if self._with_tensorflow else ()
         self._refused = ""

@@ -1,7 +1,7 @@
 """Count calls and lines, beside cProfile and line_profiler, which do the same in C.
 
-Only the CPU time of the thread that runs the code counts: counting is done there, and other programs
-change wall time by more than the difference. Every way runs by turns with the others.
+Only the CPU time of the thread that runs the code counts: counting is done there, and other
+programs change wall time by more than the difference. Every way runs by turns with the others.
 """
 
 import cProfile
