@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from nbprof.views.out_of_memory import OutOfMemory
     from nbprof.views.view import View
 
+COUNTED = dict.fromkeys(("calls", "primitive_calls", "self_ns", "total_ns"), "int64")
+"""What is counted of a function, or of a function called from a place."""
 no_allocator = empty(event="int64", kind="object", micros="int64", bytes="int64")
 """Makes an empty `allocator` table."""
 
@@ -112,6 +114,28 @@ class Profile:
     """A row per sample of the Python stack of the cell's thread: `start_ns`, `duration_ns` (the
     time since the sample before, which it stands for), `thread` (0: the cell's own), `stack` (in
     `frames`). They add up to the wall time."""
+    functions: "pd.DataFrame" = table(
+        empty(file="object", line="int64", function="object", framework="bool", **COUNTED)
+    )
+    """A row per function that was called while calls were counted: `file` (`In [3]` for a cell, `~`
+    for a C function), `line` where it begins (0 in C), `function`, `framework` (whether it is not
+    the user's), `calls`, `primitive_calls` (those that no other call of it led to), `self_ns`,
+    `total_ns` (with all it called)."""
+    calls: "pd.DataFrame" = table(empty(caller="int64", function="int64", **COUNTED))
+    """A row per caller of a function: `caller`, `function` (rows of `functions`), and what the
+    function was called and took from there, as in `functions`."""
+    lines: "pd.DataFrame" = table(
+        empty(
+            **dict.fromkeys(("file", "function", "called", "source"), "object"),
+            **dict.fromkeys(("line", "hits", "calls"), "int64"),
+            self_ns="float64",
+        )
+    )
+    """A row per line of the code that was watched line by line, and after it one per watched
+    function that it led to: `file` (`In [3]` for a cell), `line`, `function` it is in, `hits`,
+    `self_ns` (of the line: without those functions; of a function: with all it called; NaN: not
+    timed), `called` (the label of the function; empty for the line itself), `calls` of it,
+    `source`."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording

@@ -14,6 +14,8 @@ from nbprof.view_kinds import VIEWS
 
 ROOT = "_TFProfRoot"
 """The name of a tree's first row."""
+TOTAL = "total_"
+"""What the name of a metric begins with in a tree's frame if it includes the rows below."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +95,8 @@ class Column:
     """Whether tfprof prints `N/A` for it in the code view."""
     optional: bool = False
     """Whether a tree row omits the cell if it has no text."""
+    orders_by_total: bool = False
+    """Whether `-order_by total_NAME` sorts by totals in views that sort by what is a row's own."""
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
@@ -125,7 +129,34 @@ COLUMNS: dict[str, Column] = {
             "cell's wall time",
             measures=(Metric(name="wall_micros", table="python"),),
             unit=MICROS,
-            views=("call",),
+            views=("call", "function", "line"),
+            orders_by_total=True,
+        ),
+        Column(
+            name="hits",
+            title="hits",
+            help="how often the line began; for a function that it led to, how often it was called",
+            measures=(Metric(name="hits", table="python", counts=True),),
+            views=("line",),
+        ),
+        Column(
+            name="hit_micros",
+            title="time per hit",
+            help="wall time by hits, with the functions that the line led to",
+            measures=(Metric(name="hit_micros", table="python"),),
+            unit=MICROS,
+            views=("line",),
+        ),
+        Column(
+            name="calls",
+            title="calls (all|primitive)",
+            help="how often it was called, and how often not by way of itself; in recursion only "
+            "the first call is primitive",
+            measures=(
+                Metric(name="calls", table="python", counts=True),
+                Metric(name="primitive_calls", table="python", counts=True),
+            ),
+            views=("function",),
         ),
         Column(
             name="bytes",

@@ -322,6 +322,24 @@ FLAGS = _by_name(
         repeatable=True,
     ),
     Flag(
+        name="f",
+        value="FUNCTION",
+        help="in the line view, also count the lines of this function or method, defined in a "
+        "file; may be repeated",
+        magics=PROFILING,
+        repeatable=True,
+        only_for="cell",
+    ),
+    Flag(
+        name="m",
+        value="MODULE",
+        help="in the line view, also count the lines of all functions of this module; may be "
+        "repeated",
+        magics=PROFILING,
+        repeatable=True,
+        only_for="cell",
+    ),
+    Flag(
         name="r",
         help="same as -o, as in memory_profiler",
         magics=(MPRUN,),

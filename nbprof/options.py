@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from nbprof.columns import TOTAL
 from nbprof.errors import NbprofError
 from nbprof.flag_values import EVERYTHING, PRESETS, Output, metric_names
 from nbprof.flags import unknown_flag, view_options
@@ -62,7 +63,7 @@ class ViewOptions:
 
     def uses(self, column: str) -> bool:
         """Return whether a column is shown, sorted by or given a minimum."""
-        return column in (*self.columns, self.order_by, *self.minimum)
+        return column in (*self.columns, self.order_by.removeprefix(TOTAL), *self.minimum)
 
 
 def with_preset(given: Mapping[str, object]) -> dict[str, Any]:

@@ -26,6 +26,8 @@ class Recording:
     """How much of the wall time was traced, in ns; the tables lack the op runs of the rest."""
     watched: tuple[str, ...] = ("ops",)
     """What was recorded: some of what views need."""
+    refused: str = ""
+    """Why Python could not be watched as asked for, in a sentence; empty if it was."""
     tfprof: bool = False
     """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
     has_stacks: bool = True

@@ -6,10 +6,23 @@ make views instead of importing them, so that `%load_ext nbprof` imports neither
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from importlib import import_module
+from typing import Any, Literal
 
 Need = Literal["ops", "samples", "calls", "lines", "sites"]
 """What a view shows: TensorFlow's ops, or one of the four things that watching Python records."""
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """How the text of a view is written that has a table of its own instead of tfprof's."""
+
+    legend: str
+    """A part of its first line by which it is known."""
+    writer: str
+    """`module:function` that writes its lines, `(View) -> Iterator[str]`."""
+    reader: str
+    """`module:function` that reads them back, `(lines) -> (names of columns, rows)`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +59,10 @@ class ViewKind:
     """Text columns that its frame always has, shown beside the name."""
     not_in_traces: str = ""
     """What it shows that a trace without the program's graph lacks."""
+    adds_up: bool = True
+    """Whether a row's total is the sum of what is its own and of the rows below it."""
+    printed: PrintedTable | None = None
+    """The table in its text; None: tfprof's."""
 
 
 VIEWS: dict[str, ViewKind] = {
@@ -107,9 +124,55 @@ VIEWS: dict[str, ViewKind] = {
             rows_are_lines=True,
             texts=("source",),
         ),
+        ViewKind(
+            name="function",
+            doc="one row per function, and below it, after <-, those that called it; each number "
+            "is the function's own, then the total with all it called; every call is counted",
+            maker="nbprof.views.function:view",
+            needs="calls",
+            select=("wall_micros", "calls"),
+            order_by="wall_micros",
+            full_names=True,
+            has_timeline=False,
+            tree_legend=False,
+            has_ops=False,
+            adds_up=False,
+            printed=PrintedTable(
+                legend="filename:lineno(function)",
+                writer="nbprof.display.function_table:lines",
+                reader="nbprof.views.printed.function_rows:read",
+            ),
+        ),
+        ViewKind(
+            name="line",
+            doc="source lines in their order, by file, and below each, after (call), the watched "
+            "functions that it led to; each number is the line's own, then the total with those "
+            "functions; every line is counted",
+            maker="nbprof.views.line:view",
+            needs="lines",
+            select=("hits", "wall_micros", "hit_micros", "micros", "live_bytes", "occurrence"),
+            order_by="name",
+            full_names=True,
+            has_timeline=False,
+            tree_legend=False,
+            rows_are_lines=True,
+            texts=("source",),
+            adds_up=False,
+            printed=PrintedTable(
+                legend="Total duration: ",
+                writer="nbprof.display.hit_table:lines",
+                reader="nbprof.views.printed.hit_rows:read",
+            ),
+        ),
     )
 }
 """All views, in the order of the explorer's tabs."""
+
+
+def imported(name: str) -> Any:
+    """Import the function that an entry names as `module:function`."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
 
 
 def view_names() -> str:

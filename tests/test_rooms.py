@@ -13,6 +13,7 @@ SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
     *("op_types", "float_op_table", "view_kinds", "step_ranges", "flags", "flag_values", "note"),
     *("lifetimes", "user_files", "categories", "recording"),
+    "python_code",
 }
 """Modules that every room may import; they import only each other."""
 
@@ -25,7 +26,7 @@ MAY_IMPORT = {
     "ingest/xspace": {"ingest.xspace", "ingest.protobuf"},
     "ingest/trace": {
         *("ingest.trace", "ingest.xspace", "ingest.protobuf"),
-        *("capture.capture", "capture.kerases", "_profile", "lazy_tables"),
+        *("capture.capture", "capture.kerases", "capture.python", "_profile", "lazy_tables"),
     },
     **{
         f"ingest/trace/{part}": {

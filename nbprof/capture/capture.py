@@ -299,6 +299,10 @@ class Capture:
     samples: SampleLog = field(default_factory=no_samples)
     watched: tuple[str, ...] = ("ops",)
     """What was recorded, in the words of `ViewKind.needs`."""
+    refused: str = ""
+    """Why Python could not be watched as asked for, in a sentence; empty if it was."""
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    """What watching Python recorded besides samples, by `ViewKind.needs`: a CallLog for `calls`."""
     keeps_threads: bool = True
     """Whether the trace has all events of threads that ended."""
     model: Callable[[Collection[str]], Model] = _no_model

@@ -18,7 +18,8 @@ from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.elsewhere import find_elsewhere
 from nbprof.capture.interrupts import interrupts_wait
 from nbprof.capture.model_objects import find_model
-from nbprof.capture.python.watches import PythonExtent, sampler_for, watch_for
+from nbprof.capture.python.watch import CannotWatchError, StatementWatch
+from nbprof.capture.python.watches import PythonExtent, runs_alone, sampler_for, watch_for
 from nbprof.capture.sessions import SessionWatch
 from nbprof.capture.tracing import Extent, ProcessMemory, Tracing
 from nbprof.columns import allocator_columns
@@ -98,9 +99,14 @@ class Recorder:
         self._watch = DispatchWatch()
         self._sessions = SessionWatch(None if extent.light else self._watch.site)
         self._sampler = sampler_for(python)
+        self._samples = not runs_alone(python)
         self._python = watch_for(python)
+        # Found out here, so that no call for it is counted.
+        watch = self._python
+        self._by_statement = watch if isinstance(watch, StatementWatch) else None
         self._needs = VIEWS[python.view].needs if python.view else ""
         self._watched: tuple[str, ...] = ("ops",) if self._with_tensorflow else ()
+        self._refused = ""
         self._tracing = Tracing(extent, memory or ProcessMemory(), self._watch)
         self._keeps_threads = True
         self._only_large = False
@@ -114,7 +120,8 @@ class Recorder:
             self._claim()
             if self._with_tensorflow and self._import_tensorflow():
                 self._start_session_or_note()
-            self._start_sampler()
+            if self._samples:
+                self._start_sampler()
             self._cost_ns = time.perf_counter_ns() - began
             self._tracing.begin_clock()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
@@ -127,6 +134,16 @@ class Recorder:
     def active(self) -> bool:
         """Whether this recorder is recording."""
         return Recorder._active is self
+
+    def resume(self, line: int = 0) -> None:
+        """Let the watch of Python record a statement on this line of a cell, or 0 for a block."""
+        if self._by_statement is not None:
+            self._by_statement.resume(line)
+
+    def pause(self) -> None:
+        """Keep the watch of Python from recording what is not the cell's."""
+        if self._by_statement is not None:
+            self._by_statement.pause()
 
     def _claim(self) -> None:
         with Recorder._lock:
@@ -181,6 +198,8 @@ class Recorder:
             sessions=replace(sessions, start_ns=pauses.cut(sessions.start_ns)),
             samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
             watched=self._watched,
+            refused=self._refused,
+            recorded={} if self._python is None else {self._needs: self._python.log()},
             keeps_threads=self._keeps_threads,
             function_def=self._function_def,
             function_stacks=self._function_stacks,
@@ -240,9 +259,16 @@ class Recorder:
             self._watched += ("samples",)
 
     def _start_watch(self) -> None:
-        if self._python is not None:
-            self._cleanup.callback(self._python.stop)
+        if self._python is None:
+            return
+        self._cleanup.callback(self._python.stop)
+        try:
             self._python.start()
+        except CannotWatchError as refusal:
+            self._refused = str(refusal)
+            self._notes.append(self._refused)
+            self._python = self._by_statement = None
+        else:
             self._watched += (self._needs,)
 
     def _start_session_or_note(self) -> None:

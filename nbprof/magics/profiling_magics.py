@@ -16,12 +16,16 @@ from nbprof.magics.cell import compile_cell
 from nbprof.magics.help_and_completion import help_text
 from nbprof.magics.host_shell import cell_number
 from nbprof.magics.magic_table import ADVISE, HELP, SET
+from nbprof.magics.named_code import functions_named, modules_named
 from nbprof.magics.profiling_line import Request, parse_line
 from nbprof.magics.reporting import or_usage_error, report_or_explain, write_text
+from nbprof.python_code import function_behind
 from nbprof.run import ProfiledRun, give_back_memory, last
 from nbprof.view_kinds import python_views
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from nbprof._profile import Profile
 
 
@@ -83,11 +87,13 @@ class NbprofMagics(Magics):
             light="light" in request,
             limit=request.get("limit"),
             steps=request.get("steps"),
+            functions=or_usage_error(_functions, shell, request),
+            modules=modules_named(shell, request.get("m", ())),
         )
         raised: BaseException | None = None
         try:
-            or_usage_error(run.__enter__)
-            return cell.shown(cell.run(run.mark_line))
+            or_usage_error(run.begin)
+            return cell.shown(cell.run(run.begin_statement, run.end_statement))
         except BaseException as error:
             raised = error
             leave_like_bare(shell, error)
@@ -152,6 +158,16 @@ def _check_placement(magic: str, request: Request, kind: str) -> None:
             raise UsageError(f"-{name} is for profiling a cell: use %%{magic} -{name} …")
         if only_for == "line" != kind:
             raise UsageError(f"-{name} runs no cell: use %{magic} -{name} …")
+        if name in ("f", "m") and request.word != "line":
+            raise UsageError(f"-{name} is for the line view: use %%{magic} line -{name} …")
+
+
+def _functions(shell: "InteractiveShell", request: Request) -> list[Any]:
+    """Return the functions whose lines -f asks to count."""
+    return [
+        function_behind(function, name)
+        for name, function in functions_named(shell, request.get("f", ())).items()
+    ]
 
 
 def _requested_profile(magic: str, request: Request) -> "Profile":

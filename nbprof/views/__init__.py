@@ -1,13 +1,12 @@
 """Views: pure functions of a Profile and ViewOptions that return a View."""
 
 from dataclasses import replace
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from nbprof.columns import COLUMNS, views_with
 from nbprof.errors import NbprofError
 from nbprof.options import check_output
-from nbprof.view_kinds import VIEWS, ViewKind, view_names
+from nbprof.view_kinds import VIEWS, ViewKind, imported, view_names
 from nbprof.views.defaults import with_defaults
 from nbprof.views.measure import only_what_ran
 from nbprof.views.needs import check_recorded
@@ -34,7 +33,7 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
     check_recorded(kind, profile)
     options = with_defaults(kind, options, profile)
     check_output(name, options)
-    make = _maker(kind)
+    make: Callable[[Profile, ViewOptions], View] = imported(kind.maker)
     # Only `params` counts variables, which never run.
     counted = profile if options.uses("params") else only_what_ran(profile)
     if options.uses("live_bytes"):
@@ -52,9 +51,3 @@ def _columns_not_here(view: str, options: "ViewOptions") -> tuple[str, ...]:
         for name in options.columns
         if view not in views_with(COLUMNS[name])
     )
-
-
-def _maker(kind: ViewKind) -> "Callable[[Profile, ViewOptions], View]":
-    """Import the function that makes a view."""
-    module, _, function = kind.maker.partition(":")
-    return cast("Callable[[Profile, ViewOptions], View]", getattr(import_module(module), function))

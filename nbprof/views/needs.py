@@ -29,4 +29,6 @@ def is_recorded(kind: "ViewKind", profile: "Profile") -> bool:
 def check_recorded(kind: "ViewKind", profile: "Profile") -> None:
     """Raise NbprofError if the profile lacks what a view is made of."""
     if not is_recorded(kind, profile):
+        if profile.recording.refused and kind.needs not in ("ops", "samples"):
+            raise NbprofError(profile.recording.refused)
         raise NbprofError(LACKS[kind.needs].format(view=kind.name))

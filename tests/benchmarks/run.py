@@ -24,11 +24,11 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
     *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling", "reading_traces"),
-    *("saved_profiles", "tfprof_inputs", "timeline_pixels"),
+    *("python_functions", "saved_profiles", "tfprof_inputs", "timeline_pixels"),
 )
 PACKAGES = (
     *("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil"),
-    *("jupyterlab", "itables", "ipydatagrid"),
+    *("jupyterlab", "itables", "ipydatagrid", "line_profiler"),
 )
 
 

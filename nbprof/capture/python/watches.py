@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import CodeType
 
+from nbprof.capture.python.call_counter import MIXES_THREADS, CallCounter
+from nbprof.capture.python.line_counter import LineCounter
 from nbprof.capture.python.stack_sampler import DENSE, SPARSE, StackSampler
+from nbprof.capture.python.watch import Watch
 from nbprof.view_kinds import VIEWS
 
 
@@ -14,23 +17,22 @@ class PythonExtent:
 
     view: str = ""
     """The view to record everything for; empty: none."""
+    files: tuple[str, ...] = ()
+    """The files whose lines are counted for the line view, and those of all cells."""
+    codes: tuple[CodeType, ...] = ()
+    """The functions whose lines are counted besides."""
 
 
-class Watch(Protocol):
-    """Records something about Python between `start` and `stop`."""
-
-    def start(self) -> None:
-        """Begin to record what the calling thread does."""
-
-    def stop(self) -> None:
-        """Switch off what `start` switched on; does nothing if that has been done."""
-
-    def log(self) -> Any:
-        """Return what was recorded."""
-
-
-WATCHES: Mapping[str, Callable[[PythonExtent], Watch]] = {}
+WATCHES: Mapping[str, Callable[[PythonExtent], Watch]] = {
+    "calls": lambda _: CallCounter(),
+    "lines": lambda extent: LineCounter(extent.files, extent.codes),
+}
 """How to make the watch for what a view needs, besides samples."""
+
+
+def runs_alone(extent: PythonExtent) -> bool:
+    """Return whether no other thread of ours may run Python, because it would be recorded, too."""
+    return MIXES_THREADS and bool(extent.view) and VIEWS[extent.view].needs == "calls"
 
 
 def sampler_for(extent: PythonExtent) -> StackSampler:

@@ -41,6 +41,7 @@ def pack_view(
         "tree": view.is_tree,
         "short": view.is_tree and not VIEWS[view.name].full_names,
         "per_step": view.options.step == -1,
+        "stated": not VIEWS[view.name].adds_up,  # totals are not sums, so parts overlap
         "names": store.texts(_texts(view.frame["name"].iloc[chosen])),
         "columns": [
             packed

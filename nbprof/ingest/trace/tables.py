@@ -18,6 +18,7 @@ from nbprof.ingest.trace.cell_time.busy_threads import notes_on_threads
 from nbprof.ingest.trace.cell_time.cell_tables import cell_tables
 from nbprof.ingest.trace.cell_time.long_steps import find_long_steps
 from nbprof.ingest.trace.cell_time.slowdown import estimate_slowdown
+from nbprof.ingest.trace.counted_python import notes_on_python, python_tables
 from nbprof.ingest.trace.function_names import distinguish
 from nbprof.ingest.trace.program import python_stacks
 from nbprof.ingest.trace.program.node_attributes import data_format
@@ -79,6 +80,7 @@ def tabulate(
         **_source_tables(trace, attribution),
         "traces": traces,
         **cell_tables(trace, work.runs, attribution, long_steps),
+        **python_tables(capture),
         "steps": steps,
     }
     cost_ns = capture.cost_ns
@@ -91,6 +93,7 @@ def tabulate(
         wall_ns=capture.wall_ns,
         cost_ns=cost_ns,
         watched=capture.watched,
+        refused=capture.refused,
         traced_ns=capture.traced_ns,
         outside_ops_bytes=work.peak.outside_ops,
         slowdown=slowdown.times,
@@ -98,7 +101,14 @@ def tabulate(
     )
     detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
     detail += (*long_steps.notes, *notes_on_pauses(capture, attribution.placed))
-    notes = (*detail, *capture.notes, *work.notes, *attribution.placed.notes, *retraces)
+    notes = (
+        *detail,
+        *capture.notes,
+        *notes_on_python(capture),
+        *work.notes,
+        *attribution.placed.notes,
+        *retraces,
+    )
     return Profile(**tables, recording=recording, notes=notes)
 
 

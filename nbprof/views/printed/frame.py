@@ -82,7 +82,8 @@ def _tree(view: str, headings: "Sequence[Heading]", rows: list[Row]) -> Row:
         "depth": np.array([row["depth"] for row in rows], dtype=np.intp),
     }
     for text in kind.texts:
-        texts = [_source(row["name"]) if kind.rows_are_lines else "" for row in rows]
+        lines = (_source(row["name"]) if kind.rows_are_lines else "" for row in rows)
+        texts = [row.get(text, line) for row, line in zip(rows, lines, strict=True)]
         data[text] = pd.Series(texts, dtype=object)
     for heading in headings:
         column = heading.column
