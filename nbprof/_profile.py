@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 no_allocator = empty(event="int64", kind="object", micros="int64", bytes="int64")
 """Makes an empty `allocator` table."""
+_CALLED = {"calls": "int64", "primitive_calls": "int64", "self_ns": "int64", "total_ns": "int64"}
+no_functions = empty(file="object", line="int64", function="object", framework="bool", **_CALLED)
+"""Makes an empty `functions` table."""
+no_calls = empty(caller="int64", function="int64", **_CALLED)
+"""Makes an empty `calls` table."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,6 +117,14 @@ class Profile:
     """A row per sample of the Python stack of the cell's thread: `start_ns`, `duration_ns` (the
     time since the sample before, which it stands for), `thread` (0: the cell's own), `stack` (in
     `frames`). They add up to the wall time."""
+    functions: "pd.DataFrame" = table(no_functions)
+    """A row per function that was called: `file` and `line` (where it begins; "~" and 0 for one in
+    C), `function`, `framework` (whether it is not the user's), `calls`, `primitive_calls` (those
+    not made by itself, directly or not), `self_ns`, `total_ns` (with all it called, recursion
+    counted once); NaN: not recorded."""
+    calls: "pd.DataFrame" = table(no_calls)
+    """A row per caller and function that it called: `caller` and `function` (rows of `functions`),
+    `calls`, `primitive_calls`, `self_ns` and `total_ns` of the function in these calls."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording
@@ -128,18 +141,27 @@ class Profile:
             return (
                 f"nbprof {recording.what} · {steps} · {_plural(runs, 'op run')} · {recording.how}"
             )
-        parts = [
-            f"nbprof {recording.what}",
-            f"{recording.ended}{format_seconds(recording.wall_ns)} wall{self._untraced}",
-        ]
+        parts = [f"nbprof {recording.what}"]
+        if recording.timed:
+            wall = format_seconds(recording.wall_ns)
+            parts.append(f"{recording.ended}{wall} wall{self._untraced}")
         if "ops" in recording.watched:
             parts.append(_plural(max(len(self.steps), 1), "step"))
             parts.append(f"{self.detail} in detail" if self.detail else "")
             parts.append(_plural(runs, "op run"))
         else:
-            parts.append(_plural(len(self.samples_of_python), "sample"))
+            parts.append(self._python)
         parts += (recording.how, recording.memory, recording.cost)
         return " · ".join(filter(None, parts))
+
+    @property
+    def _python(self) -> str:
+        """How much was recorded of Python alone, in words."""
+        if "samples" in self.recording.watched:
+            count = len(self.samples_of_python)
+            return _plural(count if self.recording.timed else self.recording.wall_ns // 1000, "sample")
+        calls = self.functions["calls"].sum(skipna=False)
+        return _plural(int(calls), "call") if calls == calls else ""
 
     @property
     def _untraced(self) -> str:

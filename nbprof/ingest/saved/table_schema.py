@@ -33,6 +33,10 @@ POINTERS = {
     "allocations": {"event": Pointer("events"), "node": Pointer("nodes")},
     "values": {"node": Pointer("nodes", optional=False)},
     "allocator": {"event": Pointer("events", optional=False)},
+    "calls": {
+        "caller": Pointer("functions", optional=False),
+        "function": Pointer("functions", optional=False),
+    },
 }
 """Columns that refer to tables, by table; not `stack`, since a stack may have no frames."""
 
@@ -74,6 +78,11 @@ _HELD = {
     "spent": {TEXT: "category host", WHOLE: "ns"},
     "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
     "samples_of_python": {WHOLE: "start_ns duration_ns thread stack"},
+    "functions": {
+        TEXT: "file function", WHOLE: "line", TRUTH: "framework",
+        NUMBERS: "calls primitive_calls self_ns total_ns",
+    },
+    "calls": {NUMBERS: "calls primitive_calls self_ns total_ns"},
     "statements": {WHOLE: "start_ns line"},
     "machines": {
         TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",
