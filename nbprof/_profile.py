@@ -158,8 +158,9 @@ class Profile:
     def _python(self) -> str:
         """How much was recorded of Python alone, in words."""
         if "samples" in self.recording.watched:
-            count = len(self.samples_of_python)
-            return _plural(count if self.recording.timed else self.recording.wall_ns // 1000, "sample")
+            timed = self.recording.timed
+            count = len(self.samples_of_python) if timed else self.recording.wall_ns // 1000
+            return _plural(count, "sample")
         calls = self.functions["calls"].sum(skipna=False)
         return _plural(int(calls), "call") if calls == calls else ""
 
@@ -372,7 +373,8 @@ class Profile:
         `.pb.gz` is the time of each line of Python for pprof. `.tfprof` is a profile in tfprof's
         format, which tfprof and `nbprof.load` open: nodes, times in whole µs, memory, parameters
         and one call stack per node; nbprof/export/saved_profile/__init__.py lists what it cannot
-        hold.
+        hold. What was watched of Python becomes `.prof` for pstats, `.callgrind` for KCachegrind,
+        `.speedscope.json`, `.collapsed` for flamegraph.pl, and `.dot`, a call graph for Graphviz.
         """
         from nbprof import export
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 from nbprof.protos.texts import to_utf8
 from nbprof.user_files import is_users
 
-IN_C = "~"
-"""The file that pstats gives to functions in C."""
+IN_C = ("~", "<built-in>")
+"""The files that cProfile and pyinstrument give to functions in C."""
 MOST_DIGITS = 9
 """Most digits of a line number."""
-PYTHON_FILES = (".py", ".pyx", ".pyi")
-"""Ends of the names of Python files."""
+FILES = (".py", ".pyx", ">", *IN_C)
+"""Ends of the names of files that are known to be some: of Python, `<string>` and the like."""
 
 
 class Place(NamedTuple):
@@ -30,7 +30,7 @@ def readable(text: str) -> str:
 
 def is_framework(file: str) -> bool:
     """Return whether a function in this file is not the user's."""
-    return file == IN_C or not is_users(file)
+    return file in IN_C or not is_users(file)
 
 
 def place_of(text: str) -> Place:
@@ -40,6 +40,6 @@ def place_of(text: str) -> Place:
         file, _, line = place.rpartition(":")
         if file and function and line.isascii() and line.isdigit() and len(line) <= MOST_DIGITS:
             return Place(file, int(line), function)
-        if function and place.endswith(PYTHON_FILES):
+        if function and place.endswith(FILES):
             return Place(place, 0, function)
     return Place("", 0, text)

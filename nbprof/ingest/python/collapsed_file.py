@@ -29,7 +29,7 @@ def read_collapsed(content: bytes, name: str) -> Profile:
 def _parse(content: bytes) -> SampledStacks:
     stack_of: dict[str, int] = {}
     stack, amounts = [], []
-    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), start=1):
+    for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         frames, _, amount = line.rstrip().rpartition(" ")

@@ -65,7 +65,8 @@ class _Reader:
         return taken
 
     def _byte(self) -> int:
-        return self._take(1)[0]
+        taken = self._take(1)
+        return taken[0]
 
     def _number(self, layout: str, size: int) -> Any:
         return struct.unpack(layout, self._take(size))[0]
@@ -79,7 +80,7 @@ class _Reader:
         if abs(count) > LARGEST_DIGITS:
             raise DamageError("it has a whole number that does not fit into 64 bits")
         digits = [self._number("<H", 2) & 0x7FFF for _ in range(abs(count))]
-        number = sum(digit << 15 * place for place, digit in enumerate(digits))
+        number: int = sum(digit << 15 * place for place, digit in enumerate(digits))
         return -number if count < 0 else number
 
     def double(self, _depth: int) -> float:
@@ -113,7 +114,7 @@ class _Reader:
         return tuple([self.value(depth + 1) for _ in range(count)])
 
     def dict_(self, depth: int) -> Pairs:
-        pairs = []
+        pairs: Pairs = []
         while True:
             if self._data[self.at : self.at + 1] == bytes([END_OF_DICT]):
                 self.at += 1

@@ -84,15 +84,18 @@ def _cost(values: Any) -> Cost:
     if _is_count(values):
         return Cost(values, values, nan, nan)
     if isinstance(values, tuple) and len(values) == 4:
-        cost = Cost(*values)
-        counted = _is_count(cost.calls) and _is_count(cost.primitive_calls)
-        if counted and all(isinstance(time, int | float) and isfinite(time) for time in cost[2:]):
-            return cost
+        counts, times = values[:2], values[2:]
+        if all(map(_is_count, counts)) and all(map(_is_time, times)):
+            return Cost(*values)
     raise DamageError("calls are not counted and timed as pstats does it")
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and 0 <= value < MOST_CALLS
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and isfinite(value)
 
 
 def _profile(entries: Entries, size: int, name: str) -> Profile:
@@ -141,9 +144,7 @@ def _profile(entries: Entries, size: int, name: str) -> Profile:
     )
 
 
-def _edges(
-    entries: Entries, rows: dict[Place, int], size: int
-) -> Iterator[tuple[int, int, Cost]]:
+def _edges(entries: Entries, rows: dict[Place, int], size: int) -> Iterator[tuple[int, int, Cost]]:
     """Yield the rows of the caller and the function, and the cost, of every kind of call."""
     # Functions may refer to one dict of callers, so that a small file has calls without end.
     if sum(len(callers) for _, callers in entries.values()) > size:

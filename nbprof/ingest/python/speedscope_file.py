@@ -66,7 +66,7 @@ def expect(value: Any, kind: type[T], what: str) -> T:
     return value
 
 
-_KINDS = {dict: "an object", list: "an array", str: "a text"}
+_KINDS: dict[type, str] = {dict: "an object", list: "an array", str: "a text"}
 
 
 def _profile(whole: dict[str, Any], size: int, name: str) -> Profile:

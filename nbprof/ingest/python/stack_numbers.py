@@ -30,7 +30,7 @@ class StackNumbers:
     def check_frames(self, count: int) -> None:
         """Refuse stacks with a frame that is none of the first `count`."""
         place, _ = self.frames()
-        if len(place) and not (0 <= int(place.min()) and int(place.max()) < count):
+        if len(place) and (int(place.min()) < 0 or int(place.max()) >= count):
             raise DamageError("a stack has a frame that is not in the file")
 
     def frames(self) -> tuple[Ints, Ints]:

@@ -12,6 +12,7 @@ from nbprof.categories import Category
 from nbprof.ingest.python.code_names import Place, is_framework, readable
 from nbprof.ingest.python.damage import DamageError
 from nbprof.ingest.python.without_ops import tables_without_ops
+from nbprof.lazy_tables import lazily
 from nbprof.recording import Recording
 
 MOST_NS = 1 << 62
@@ -85,7 +86,7 @@ def profile_of_stacks(stacks: SampledStacks, what: str, how: str) -> Profile:
         notes += (OTHER_THREADS.format(count=len(names), first=names[0] or "the first"),)
     return Profile(
         **tables_without_ops(),
-        frames=partial(_frames, stacks, framework),
+        frames=lazily(partial(_frames, stacks, framework)),
         threads=_threads(names),
         spent=_spent(stacks, framework, samples),
         samples_of_python=samples,

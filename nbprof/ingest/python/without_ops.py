@@ -1,8 +1,6 @@
 """The tables of ops, all empty, for a profile of Python alone."""
 
-from collections.abc import Callable
-
-import pandas as pd
+from typing import Any
 
 from nbprof.columns import summed_columns
 from nbprof.lazy_tables import empty
@@ -24,7 +22,7 @@ def _truths(names: str) -> dict[str, str]:
     return dict.fromkeys(names.split(), "bool")
 
 
-def tables_without_ops() -> dict[str, Callable[[], pd.DataFrame]]:
+def tables_without_ops() -> dict[str, Any]:
     """Return functions that make the tables of ops without any rows."""
     return {
         "nodes": empty(
