@@ -27,6 +27,7 @@ MAY_IMPORT = {
     },
     "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},
+    "ingest/python": {"ingest.python", "_profile", "lazy_tables"},
     "views": {"views", "_profile", "memory.result", "memory.sampler"},
     "display": {
         *("display", "views.view", "views.report", "_profile"),
@@ -77,7 +78,7 @@ OUTSIDERS = {
     "tensorflow": {"capture"},
     "IPython": {"magics", "__init__"},
     "pandas": {
-        *("ingest/trace", "ingest/tfprof", "ingest/saved"),
+        *("ingest/trace", "ingest/tfprof", "ingest/saved", "ingest/python"),
         *("views", "export", "_profile", "lazy_tables", "memory"),
     },
     "matplotlib": {"display"},
