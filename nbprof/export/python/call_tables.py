@@ -8,6 +8,7 @@ import pandas as pd
 
 from nbprof.arrays import Ints, Positions, distinct_pairs
 from nbprof.errors import NbprofError
+from nbprof.export.python.distinct_rows import number_rows
 from nbprof.export.python.sampled_stacks import SampledStacks, sampled_stacks
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ NO_PYTHON = (
     "{suffix} holds functions of Python, and this profile has neither calls nor samples of them: "
     "profile the cell with %%pyprof."
 )
-FUNCTION = ["file", "function", "begins"]
-"""What tells functions apart in samples: `begins` is the first line, if it is known."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,22 +65,19 @@ def _counted(functions: pd.DataFrame, calls: pd.DataFrame) -> CallTables:
 def _sampled(stacks: SampledStacks) -> CallTables:
     """Add up samples by function; a sample counts once for a function that it has several times."""
     frames = stacks.frames
-    begins = frames["function_line"] if "function_line" in frames else np.zeros(len(frames))
-    groups = frames.assign(begins=begins).groupby(FUNCTION, sort=False)
-    of_frame = groups.ngroup().to_numpy(np.int64)
-    function = of_frame[stacks.frame]
-    line = frames["line"].to_numpy(np.int64)
+    begins = frames.get("function_line", pd.Series(0, frames.index)).to_numpy(np.int64)
+    first, of_frame = number_rows(frames["file"].to_numpy(), frames["function"].to_numpy(), begins)
+    function, line = of_frame[stacks.frame], frames["line"].to_numpy(np.int64)
     is_last = np.append(stacks.stack[1:] != stacks.stack[:-1], True)[: len(function)]
-    functions = groups.agg(line=("line", "min")).reset_index()
-    functions["line"] = functions["begins"].where(functions["begins"] > 0, functions["line"])
-    size, ns = len(functions), stacks.ns[stacks.stack]
+    size, ns = len(first), stacks.ns[stacks.stack]
+    functions = frames[["file", "function"]].iloc[first].reset_index(drop=True)
     functions = functions.assign(
-        line=functions["line"].astype(np.int64),
+        line=_first_lines(line, of_frame, begins[first]),
         calls=np.nan,
         primitive_calls=np.nan,
         self_ns=_added(function[is_last], ns[is_last], size),
         total_ns=_once_per_stack(stacks, stacks.stack, function, size),
-    ).drop(columns="begins")
+    )
     own = pd.DataFrame(
         {"function": function[is_last], "line": line[stacks.frame[is_last]], "ns": ns[is_last]}
     )
@@ -97,6 +93,13 @@ def _sampled(stacks: SampledStacks) -> CallTables:
         call_lines=by_line,
         is_counted=False,
     )
+
+
+def _first_lines(line: Ints, of_frame: Ints, begins: Positions) -> Ints:
+    """Return where each function begins, or the first of its lines that was seen."""
+    seen = np.full(len(begins), np.iinfo(np.int64).max)
+    np.minimum.at(seen, of_frame, line)
+    return np.where(begins > 0, begins, seen)
 
 
 def _edges(

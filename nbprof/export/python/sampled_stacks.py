@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from nbprof.arrays import NONE, Ints, Positions, distinct
+from nbprof.arrays import NONE, Ints, distinct
 from nbprof.errors import NbprofError
+from nbprof.export.python.distinct_rows import number_rows
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -27,7 +28,7 @@ class SampledStacks:
 
     frames: pd.DataFrame
     """The distinct frames: `file`, `line`, `function`, perhaps `function_line`."""
-    frame: Positions
+    frame: Ints
     """Row of `frames` for every frame of all stacks, outermost first."""
     stack: Ints
     """The stack that each of these belongs to, ascending."""
@@ -51,9 +52,9 @@ def sampled_stacks(profile: "Profile") -> SampledStacks:
     known = np.isin(of_frame, np.unique(of_sample))
     order = np.flatnonzero(known)[np.argsort(of_frame[known], kind="stable")]
     numbers, stack = distinct(of_frame[order], int(of_frame.max(initial=0)) + 1)
-    listed = frames.iloc[order]
     columns = [*FRAME, *(["function_line"] if "function_line" in frames else [])]
-    groups = listed.groupby(columns, sort=False)
+    listed = frames[columns].iloc[order]
+    first, frame = number_rows(*(listed[name].to_numpy() for name in columns))
     highest = max(of_frame.max(initial=0), of_sample.max(initial=0))
     number = np.full(int(highest) + 2, NONE, dtype=np.int64)
     number[numbers] = np.arange(len(numbers))
@@ -62,8 +63,8 @@ def sampled_stacks(profile: "Profile") -> SampledStacks:
     in_stacks = sampled != NONE
     np.add.at(ns, sampled[in_stacks], samples["duration_ns"].to_numpy(np.int64)[in_stacks])
     return SampledStacks(
-        frames=groups.head(1)[columns].reset_index(drop=True),
-        frame=groups.ngroup().to_numpy(np.int64),
+        frames=listed.iloc[first].reset_index(drop=True),
+        frame=frame,
         stack=stack.astype(np.int64),
         ns=ns,
         samples=samples.assign(stack=sampled),

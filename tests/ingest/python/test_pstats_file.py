@@ -8,7 +8,7 @@ import profile
 import pstats
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.paths import DATA
 
@@ -186,6 +186,7 @@ COST = st.tuples(COUNTS, COUNTS, TIMES, TIMES)
 KEY = st.tuples(NAMES, st.integers(-(2**31), 2**31 - 1), NAMES)
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     st.dictionaries(KEY, COST, max_size=6).flatmap(
         lambda costs: st.fixed_dictionaries(
@@ -231,6 +232,7 @@ def depth(value):
     return 1 + max(map(depth, value), default=0) if isinstance(value, tuple) else 0
 
 
+@settings(max_examples=40, deadline=None)
 @given(VALUES)
 def test_the_reader_reads_what_marshal_writes(value):
     assert read_marshalled(marshal.dumps(value)) == as_pairs(value)

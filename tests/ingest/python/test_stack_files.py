@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.paths import DATA
 from support.python_by_hand import stacks_of
@@ -348,6 +348,7 @@ def test_counts_without_end_are_refused(tmp_path):
 FRAMES = st.lists(st.integers(0, 1), max_size=4)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(FRAMES, st.integers(0, 10**12)), max_size=8))
 def test_every_stack_has_the_sum_of_its_weights(tmp_path_factory, samples):
     folder = tmp_path_factory.mktemp("speedscope")
