@@ -31,7 +31,7 @@ def looks_like_collapsed(head: bytes) -> bool:
         text = _CUT_OFF.sub(b"", head).decode()
     except UnicodeDecodeError:
         return False
-    if _CONTROL.search(text):
+    if _CONTROL.search(text) or text.startswith("#!"):
         return False
     *whole, last = text.split("\n")
     lines = [line for line in whole if line.strip() and not line.startswith("#")]

@@ -1,4 +1,4 @@
-"""Thousands of damaged files of other profilers give a Profile or an NbprofError, quickly.
+"""Hundreds of damaged files of other profilers give a Profile or an NbprofError, quickly.
 
 They are read in a process whose memory is limited, as a length that is believed would fill it.
 """
@@ -18,11 +18,11 @@ from nbprof.ingest.python.signatures import (
 )
 
 FILES = {
-    "cprofile-3.8.prof": 1500,
-    "cprofile-3.13.prof": 1500,
-    "py-spy.speedscope.json": 2000,
-    "pyinstrument.speedscope.json": 1000,
-    "py-spy.collapsed": 2000,
+    "cprofile-3.8.prof": 400,
+    "cprofile-3.13.prof": 400,
+    "py-spy.speedscope.json": 500,
+    "pyinstrument.speedscope.json": 300,
+    "py-spy.collapsed": 500,
 }
 """How often each file is damaged."""
 
