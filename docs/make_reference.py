@@ -14,7 +14,8 @@ CALLS = {
         "with nbprof.profile() as run: …": "profile a block; afterwards `run.profile` is a Profile",
         "nbprof.last()": "the Profile of the last profiled cell or block, or None",
         "nbprof.load(path)": "a [saved profile](own-file.md), a [trace](traces.md), a run's "
-        "folder, a TensorBoard logdir, or a file that tfprof saved",
+        "folder, a TensorBoard logdir, a file that tfprof saved, or one of [another profiler of "
+        "Python](python-files.md)",
         "nbprof.load_tfprof(graph, run_meta, op_log, checkpoint)": "tfprof's own inputs, with "
         "tfprof's numbers",
         "nbprof.parse_text(report)": "a [printed report](parse-text.md) as a View",
@@ -33,8 +34,9 @@ CALLS = {
         "profile.plot_timeline()": "a [figure](plots.md) of what each thread did when",
         "profile.plot_memory()": "a [figure](plots.md) of live bytes over time",
         "profile.save(path)": "write [nbprof's own file](own-file.md)",
-        "profile.export(path)": "write `.trace.json` for Perfetto, `.pb.gz` for pprof, or "
-        "`.tfprof` for tfprof",
+        "profile.export(path)": "write `.trace.json` for Perfetto, `.pb.gz` for pprof, "
+        "`.tfprof` for tfprof, or [what was watched of Python](python-files.md): `.prof`, "
+        "`.callgrind`, `.speedscope.json`, `.collapsed` or `.dot`",
         "profile.to_html(path)": "write the whole [explorer](explorer.md) as one file",
     },
     "View": {

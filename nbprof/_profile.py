@@ -32,6 +32,10 @@ COUNTED = dict.fromkeys(("calls", "primitive_calls", "self_ns", "total_ns"), "in
 """What is counted of a function, or of a function called from a place."""
 no_allocator = empty(event="int64", kind="object", micros="int64", bytes="int64")
 """Makes an empty `allocator` table."""
+no_functions = empty(file="object", line="int64", function="object", framework="bool", **COUNTED)
+"""Makes an empty `functions` table."""
+no_calls = empty(caller="int64", function="int64", **COUNTED)
+"""Makes an empty `calls` table."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,16 +118,14 @@ class Profile:
     """A row per sample of the Python stack of the cell's thread: `start_ns`, `duration_ns` (the
     time since the sample before, which it stands for), `thread` (0: the cell's own), `stack` (in
     `frames`). They add up to the wall time."""
-    functions: "pd.DataFrame" = table(
-        empty(file="object", line="int64", function="object", framework="bool", **COUNTED)
-    )
-    """A row per function that was called while calls were counted: `file` (`In [3]` for a cell, `~`
-    for a C function), `line` where it begins (0 in C), `function`, `framework` (whether it is not
-    the user's), `calls`, `primitive_calls` (those that no other call of it led to), `self_ns`,
-    `total_ns` (with all it called)."""
-    calls: "pd.DataFrame" = table(empty(caller="int64", function="int64", **COUNTED))
-    """A row per caller of a function: `caller`, `function` (rows of `functions`), and what the
-    function was called and took from there, as in `functions`."""
+    functions: "pd.DataFrame" = table(no_functions)
+    """A row per function that was called: `file` and `line` (where it begins; "~" and 0 for one in
+    C), `function`, `framework` (whether it is not the user's), `calls`, `primitive_calls` (those
+    not made by itself, directly or not), `self_ns`, `total_ns` (with all it called, recursion
+    counted once); NaN: not recorded."""
+    calls: "pd.DataFrame" = table(no_calls)
+    """A row per caller and function that it called: `caller` and `function` (rows of `functions`),
+    `calls`, `primitive_calls`, `self_ns` and `total_ns` of the function in these calls."""
     lines: "pd.DataFrame" = table(
         empty(
             **dict.fromkeys(("file", "function", "called", "source"), "object"),
@@ -152,18 +154,28 @@ class Profile:
             return (
                 f"nbprof {recording.what} · {steps} · {_plural(runs, 'op run')} · {recording.how}"
             )
-        parts = [
-            f"nbprof {recording.what}",
-            f"{recording.ended}{format_seconds(recording.wall_ns)} wall{self._untraced}",
-        ]
+        parts = [f"nbprof {recording.what}"]
+        if recording.timed:
+            wall = format_seconds(recording.wall_ns)
+            parts.append(f"{recording.ended}{wall} wall{self._untraced}")
         if "ops" in recording.watched:
             parts.append(_plural(max(len(self.steps), 1), "step"))
             parts.append(f"{self.detail} in detail" if self.detail else "")
             parts.append(_plural(runs, "op run"))
         else:
-            parts.append(_plural(len(self.samples_of_python), "sample"))
+            parts.append(self._python)
         parts += (recording.how, recording.memory, recording.cost)
         return " · ".join(filter(None, parts))
+
+    @property
+    def _python(self) -> str:
+        """How much was recorded of Python alone, in words."""
+        if "samples" in self.recording.watched:
+            timed = self.recording.timed
+            count = len(self.samples_of_python) if timed else self.recording.wall_ns // 1000
+            return _plural(count, "sample")
+        calls = self.functions["calls"].sum(skipna=False)
+        return _plural(int(calls), "call") if calls == calls else ""
 
     @property
     def _untraced(self) -> str:
@@ -374,7 +386,8 @@ class Profile:
         `.pb.gz` is the time of each line of Python for pprof. `.tfprof` is a profile in tfprof's
         format, which tfprof and `nbprof.load` open: nodes, times in whole µs, memory, parameters
         and one call stack per node; nbprof/export/saved_profile/__init__.py lists what it cannot
-        hold.
+        hold. What was watched of Python becomes `.prof` for pstats, `.callgrind` for KCachegrind,
+        `.speedscope.json`, `.collapsed` for flamegraph.pl, and `.dot`, a call graph for Graphviz.
         """
         from nbprof import export
 

@@ -107,7 +107,7 @@ FLAGS = _by_name(
         name="from",
         value="PATH",
         help="view a file instead of the last profile: a trace, a run's folder, a logdir, or a "
-        "file saved by nbprof or tfprof",
+        "file saved by nbprof, tfprof, cProfile, py-spy or pyinstrument",
         magics=PROFILING,
         only_for="line",
     ),

@@ -32,6 +32,8 @@ class Recording:
     """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
     has_stacks: bool = True
     """Whether any lines of Python are known."""
+    timed: bool = True
+    """Whether samples stand for times; otherwise 1 µs stands for a sample of unknown length."""
     single_runs: bool = True
     """Whether an event is one run; otherwise it is the sum of a node's runs in a step."""
     has_definitions: bool = True

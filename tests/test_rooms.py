@@ -43,6 +43,7 @@ MAY_IMPORT = {
     },
     "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},
+    "ingest/python": {"ingest.python", "_profile", "lazy_tables"},
     "views": {"views", "_profile", "memory.result", "memory.sampler"},
     "display": {
         *("display", "views.view", "views.report", "_profile"),
@@ -94,7 +95,7 @@ OUTSIDERS = {
     "IPython": {"magics", "__init__"},
     "pandas": {
         *("ingest/trace", "ingest/trace/attribution", "ingest/trace/cell_time"),
-        *("ingest/tfprof", "ingest/saved"),
+        *("ingest/tfprof", "ingest/saved", "ingest/python"),
         *("views", "export", "_profile", "lazy_tables", "memory"),
     },
     "matplotlib": {"display"},

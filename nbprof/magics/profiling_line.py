@@ -17,6 +17,8 @@ class Request(ParsedLine):
 
     word: str
     """A view or a command."""
+    named: bool = True
+    """Whether the line names it; otherwise it is the magic's first view."""
     options: ViewOptions = field(default_factory=ViewOptions)
     typed: Mapping[str, str]
     """The view options as typed, for `set` to keep."""
@@ -26,7 +28,8 @@ class Request(ParsedLine):
 
 def parse_line(magic: str, line: str, kept: Mapping[str, str] | None = None) -> Request:
     """Read a line; its options override those that an earlier `set` has `kept`."""
-    word, line = _split_word(magic, line)
+    typed_word, line = _split_word(magic, line)
+    word = typed_word or MAGICS[magic].words[0]
     if word == SET and line.split() == [RESET]:
         return Request(word=SET, flags={}, typed={}, resets=True)
     flags = flags_of(magic)
@@ -39,15 +42,21 @@ def parse_line(magic: str, line: str, kept: Mapping[str, str] | None = None) -> 
     options = ViewOptions.parse(_override(kept or {}, typed))
     if word in VIEWS:
         check_output(word, options)
-    return Request(word=word, options=options, typed=typed, flags=parse_values(flags, line_only))
+    return Request(
+        word=word,
+        named=bool(typed_word),
+        options=options,
+        typed=typed,
+        flags=parse_values(flags, line_only),
+    )
 
 
 def _split_word(magic: str, line: str) -> tuple[str, str]:
-    """Split a line into its view or command and the rest."""
+    """Split a line into its view or command, empty if there is none, and the rest."""
     first, *rest = line.split(maxsplit=1) or [""]
     words = MAGICS[magic].words
     if not first or first.startswith("-"):
-        return words[0], line
+        return "", line
     if first not in words:
         raise NbprofError(f"there is no view or command {first!r}; use one of {', '.join(words)}.")
     return first, "".join(rest)

@@ -4,6 +4,7 @@ A magic parses its line, runs the cell and shows the View. It computes nothing.
 """
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -15,13 +16,13 @@ from nbprof.magics.bare_traceback import leave_like_bare
 from nbprof.magics.cell import compile_cell
 from nbprof.magics.help_and_completion import help_text
 from nbprof.magics.host_shell import cell_number
-from nbprof.magics.magic_table import ADVISE, HELP, SET
+from nbprof.magics.magic_table import ADVISE, HELP, MAGICS, SET
 from nbprof.magics.named_code import functions_named, modules_named
 from nbprof.magics.profiling_line import Request, parse_line
 from nbprof.magics.reporting import or_usage_error, report_or_explain, write_text
 from nbprof.python_code import function_behind
 from nbprof.run import ProfiledRun, give_back_memory, last
-from nbprof.view_kinds import python_views
+from nbprof.view_kinds import VIEWS, python_views
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -60,7 +61,7 @@ class NbprofMagics(Magics):
         else:
             _check_placement(magic, request, "line")
             profile = or_usage_error(_requested_profile, magic, request)
-            or_usage_error(self._show, profile, request)
+            or_usage_error(self._show, profile, _of_what_it_has(profile, magic, request))
         return None
 
     def _kept_options(self, magic: str) -> dict[str, str]:
@@ -168,6 +169,15 @@ def _functions(shell: "InteractiveShell", request: Request) -> list[Any]:
         function_behind(function, name)
         for name, function in functions_named(shell, request.get("f", ())).items()
     ]
+
+
+def _of_what_it_has(profile: "Profile", magic: str, request: Request) -> Request:
+    """Ask for the magic's first view that the profile has, if the line names none."""
+    if request.named:
+        return request
+    views = MAGICS[magic].views()
+    shown = (name for name in views if VIEWS[name].needs in profile.recording.watched)
+    return replace(request, word=next(shown, request.word))
 
 
 def _requested_profile(magic: str, request: Request) -> "Profile":

@@ -29,11 +29,14 @@ CUT_NAME = 17
 
 
 def label(file: str, line: int, function: str) -> str:
-    """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
+    """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell.
+
+    A line of which only the function is known has its name.
+    """
     encoded = to_utf8(function)
     if len(encoded) > LONGEST_NAME:
         function = encoded[:CUT_NAME].decode(errors="replace") + "..."
-    return f"{file.rpartition('/')[2]}:{line}:{function}"
+    return f"{file.rpartition('/')[2]}:{line}:{function}" if file else function
 
 
 def labelled(frames: pd.DataFrame) -> pd.DataFrame:

@@ -5,6 +5,7 @@ import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from support.by_hand import node, profile
+from support.paths import DATA
 from support.trace_files import host_trace
 
 import nbprof
@@ -51,6 +52,22 @@ def test_an_empty_line_is_the_op_view_with_defaults():
 
     assert (request.word, request.options) == ("op", ViewOptions())
     assert request.flags == {}
+
+
+@pytest.mark.parametrize(("magic", "shown"), {"tfprof": "call", "pyprof": "call"}.items())
+def test_a_file_without_the_first_view_shows_the_first_one_it_has(shell, magic, shown):
+    nbprof.load_ipython_extension(shell)
+
+    shell.run_line_magic(magic, f"-from {DATA / 'python' / 'py-spy.collapsed'} -q -o view")
+
+    assert shell.user_ns["view"].name == shown
+
+
+def test_a_view_that_is_named_is_shown_or_refused(shell):
+    nbprof.load_ipython_extension(shell)
+
+    with pytest.raises(UsageError, match="the op view needs TensorFlow's ops"):
+        shell.run_line_magic("tfprof", f"op -from {DATA / 'python' / 'py-spy.collapsed'}")
 
 
 def test_flags_and_options_may_come_in_any_order(tmp_path):

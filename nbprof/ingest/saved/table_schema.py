@@ -79,10 +79,10 @@ _HELD = {
     "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
     "samples_of_python": {WHOLE: "start_ns duration_ns thread stack"},
     "functions": {
-        TEXT: "file function", TRUTH: "framework",
-        WHOLE: "line calls primitive_calls self_ns total_ns",
+        TEXT: "file function", WHOLE: "line", TRUTH: "framework",
+        NUMBERS: "calls primitive_calls self_ns total_ns",
     },
-    "calls": {WHOLE: "calls primitive_calls self_ns total_ns"},
+    "calls": {NUMBERS: "calls primitive_calls self_ns total_ns"},
     "lines": {
         TEXT: "file function called source", WHOLE: "line hits calls", NUMBERS: "self_ns",
     },

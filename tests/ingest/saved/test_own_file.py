@@ -506,7 +506,7 @@ SAMPLE_VALUES = {
 
 def full_profile():
     """Return a profile with a row in every table that views read or that refers to another."""
-    tables = ("inputs", "allocations", "values", "allocator", "traces")
+    tables = ("inputs", "allocations", "values", "allocator", "traces", "functions", "calls")
     rows = {
         table: dict.fromkeys(POINTERS.get(table, ()), 0)
         | {name: SAMPLE_VALUES[kind] for name, kind in KINDS[table].items()}
