@@ -112,6 +112,19 @@ class Profile:
     """A row per sample of the Python stack of the cell's thread: `start_ns`, `duration_ns` (the
     time since the sample before, which it stands for), `thread` (0: the cell's own), `stack` (in
     `frames`). They add up to the wall time."""
+    sites: "pd.DataFrame" = table(
+        empty(
+            **{"file": "object", "line": "int64", "function": "object", "source": "object"},
+            **{"framework": "bool", "inner": "object"},
+            **{"left_bytes": "float64", "left_count": "float64"},
+            **{"peak_bytes": "float64", "before_bytes": "float64"},
+        )
+    )
+    """A row per line of Python that allocated memory: `file`, `line`, `function`, `source`,
+    `framework` (False: it is the user's), `inner` (the lines of packages that it ran to allocate
+    it, outermost first), `left_bytes` and `left_count` (what the cell left behind, in blocks of
+    Python's memory; if tracemalloc was on before, the difference to before), `peak_bytes` (at the
+    peak), `before_bytes` (NaN: not known)."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording

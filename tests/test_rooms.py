@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "ingest/trace": {
         *("ingest.trace", "ingest.xspace", "ingest.protobuf"),
         *("capture.capture", "capture.kerases", "_profile", "lazy_tables"),
+        "capture.python.allocation_log",
     },
     "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},

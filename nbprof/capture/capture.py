@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbprof.arrays import Floats, Ints, Mask
+from nbprof.capture.python.allocation_log import AllocationLog, no_allocations
 
 CALLING_THREAD = "nbprof: the cell begins"
 """Name of the events that mark the cell's thread in the trace."""
@@ -283,6 +284,7 @@ class Capture:
     """Already cut out of all times; what else was recorded then is to be left out."""
     sessions: SessionLog = field(default_factory=no_sessions)
     samples: SampleLog = field(default_factory=no_samples)
+    sites: AllocationLog = field(default_factory=no_allocations)
     watched: tuple[str, ...] = ("ops",)
     """What was recorded, in the words of `ViewKind.needs`."""
     keeps_threads: bool = True

@@ -115,10 +115,10 @@ class Recorder:
             if self._with_tensorflow and self._import_tensorflow():
                 self._start_session_or_note()
             self._start_sampler()
+            self._start_watch()
             self._cost_ns = time.perf_counter_ns() - began
             self._tracing.begin_clock()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
-            self._start_watch()
         except BaseException:
             self._release()
             raise
@@ -143,9 +143,9 @@ class Recorder:
         tracing = self._tracing
         began = time.perf_counter_ns()
         try:
+            wall_ns = tracing.cell_ns()  # what the watch does at its end may take long
             if self._python is not None:
                 self._python.stop()  # first, so that it does not watch what follows
-            wall_ns = tracing.cell_ns()
             self._sampler.stop()
             tracing.end()
         finally:
@@ -181,6 +181,7 @@ class Recorder:
             samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
             watched=self._watched,
             keeps_threads=self._keeps_threads,
+            **self._python_log(),
             function_def=self._function_def,
             function_stacks=self._function_stacks,
             captured_functions=definitions.dataset_functions,
@@ -243,6 +244,10 @@ class Recorder:
             self._cleanup.callback(self._python.stop)
             self._python.start()
             self._watched += (self._needs,)
+
+    def _python_log(self) -> dict[str, Any]:
+        """Return what was watched of Python, under the name that it has in a Capture."""
+        return {} if self._python is None else {self._needs: self._python.log()}
 
     def _start_session_or_note(self) -> None:
         """Start the session; if that fails unexpectedly, let the cell run unprofiled."""

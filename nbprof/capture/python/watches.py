@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from nbprof.capture.python.allocation_watch import AllocationWatch
 from nbprof.capture.python.stack_sampler import DENSE, SPARSE, StackSampler
 from nbprof.view_kinds import VIEWS
 
@@ -29,8 +30,11 @@ class Watch(Protocol):
         """Return what was recorded."""
 
 
-WATCHES: Mapping[str, Callable[[PythonExtent], Watch]] = {}
-"""How to make the watch for what a view needs, besides samples."""
+WATCHES: Mapping[str, Callable[[PythonExtent], Watch]] = {
+    "sites": lambda _: AllocationWatch(),
+}
+"""How to make the watch for what a view needs, besides samples; its log becomes the field of a
+Capture that has the name of the need."""
 
 
 def sampler_for(extent: PythonExtent) -> StackSampler:

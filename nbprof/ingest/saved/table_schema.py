@@ -74,6 +74,10 @@ _HELD = {
     "spent": {TEXT: "category host", WHOLE: "ns"},
     "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
     "samples_of_python": {WHOLE: "start_ns duration_ns thread stack"},
+    "sites": {
+        TEXT: "file function source", WHOLE: "line", TRUTH: "framework", TEXTS: "inner",
+        NUMBERS: "left_bytes left_count peak_bytes before_bytes",
+    },
     "statements": {WHOLE: "start_ns line"},
     "machines": {
         TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",

@@ -12,6 +12,7 @@ import pandas as pd
 from nbprof._profile import Profile
 from nbprof.arrays import NONE, Ints, Mask, Rows, distinct
 from nbprof.columns import allocator_columns
+from nbprof.ingest.trace.allocation_sites import site_table
 from nbprof.ingest.trace.attribution import python_lines
 from nbprof.ingest.trace.attribution.devices import CPU
 from nbprof.ingest.trace.cell_time.busy_threads import notes_on_threads
@@ -77,6 +78,7 @@ def tabulate(
         **_source_tables(trace, attribution),
         "traces": traces,
         **cell_tables(trace, work.runs, attribution),
+        "sites": site_table(capture.sites, capture.cells),
         "steps": steps,
     }
     cost_ns = capture.cost_ns
@@ -97,6 +99,7 @@ def tabulate(
     detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
     detail += notes_on_pauses(capture, attribution.placed)
     notes = (*detail, *capture.notes, *work.notes, *attribution.placed.notes, *retraces)
+    notes += capture.sites.notes
     return Profile(**tables, recording=recording, notes=notes)
 
 
