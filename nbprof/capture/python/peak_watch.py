@@ -11,7 +11,6 @@ import time
 from dataclasses import dataclass
 
 from nbprof.capture.python.allocation_snapshot import Snapshot, take_snapshot
-from nbprof.capture.python.stack_sampler import Pace, next_wait
 
 GROWTH = 1.1
 """The factor by which memory must have grown since the last snapshot for another one."""
@@ -24,8 +23,12 @@ FREE_SECONDS = 0.02
 SECONDS_PER_BYTE = 1e-8
 """How long the first snapshot is expected to take per byte of tracemalloc's own tables, which grow
 with the number of blocks."""
-LOOKS = Pace(most_samples=5000, cpu_share=0.02)
-"""How often the thread looks at the size; its CPU time includes the snapshots."""
+SHORTEST_WAIT = 0.01
+"""Seconds between the first looks at the size."""
+LATER = 1.01
+"""The factor by which each wait is longer than the one before, so that looks cost long cells less."""
+LONGEST_WAIT = 0.1
+"""The most seconds between looks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +85,13 @@ class PeakWatch:
         return Peak(max(size, self._largest_bytes), self._largest)
 
     def _run(self) -> None:
-        began, began_cpu = time.perf_counter(), time.thread_time()
-        wait = next_wait(LOOKS, 0.0, 0.0)
+        wait = SHORTEST_WAIT
         while not self._stop_signal.acquire(timeout=wait):
             with self._lock:
                 if not self._running:
                     return
                 self._look()
-            elapsed, cpu = time.perf_counter() - began, time.thread_time() - began_cpu
-            wait = next_wait(LOOKS, elapsed, cpu)
+            wait = min(LATER * wait, LONGEST_WAIT)
 
     def _look(self) -> None:
         traced, _ = _tracemalloc.get_traced_memory()
