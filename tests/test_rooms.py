@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "ingest/trace": {
         *("ingest.trace", "ingest.xspace", "ingest.protobuf"),
         *("capture.capture", "capture.kerases", "_profile", "lazy_tables"),
-        "capture.python.allocation_log",
+        *("capture.python.allocation_log", "capture.python.mark_log"),
     },
     "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},
@@ -49,7 +49,10 @@ MAY_IMPORT = {
         *("magics", "run", "files", "_profile", "display.advice"),
         *("memory", "capture.step_watch"),
     },
-    "__init__": {"run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"},
+    "__init__": {
+        *("run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"),
+        "capture.python.marks",
+    },
 }
 LATE_IMPORTS = {
     *(("views", "display"), ("views", "display.text")),

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbprof.arrays import Floats, Ints, Mask
 from nbprof.capture.python.allocation_log import AllocationLog, no_allocations
+from nbprof.capture.python.mark_log import MarkLog, no_marks
 
 CALLING_THREAD = "nbprof: the cell begins"
 """Name of the events that mark the cell's thread in the trace."""
@@ -285,6 +286,7 @@ class Capture:
     sessions: SessionLog = field(default_factory=no_sessions)
     samples: SampleLog = field(default_factory=no_samples)
     sites: AllocationLog = field(default_factory=no_allocations)
+    marks: MarkLog = field(default_factory=no_marks)
     watched: tuple[str, ...] = ("ops",)
     """What was recorded, in the words of `ViewKind.needs`."""
     keeps_threads: bool = True

@@ -18,6 +18,8 @@ from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.elsewhere import find_elsewhere
 from nbprof.capture.interrupts import interrupts_wait
 from nbprof.capture.model_objects import find_model
+from nbprof.capture.python.mark_log import read_marks
+from nbprof.capture.python.marks import MarkRecording, start_marks, stop_marks
 from nbprof.capture.python.watches import PythonExtent, sampler_for, watch_for
 from nbprof.capture.sessions import SessionWatch
 from nbprof.capture.tracing import Extent, ProcessMemory, Tracing
@@ -99,6 +101,7 @@ class Recorder:
         self._sessions = SessionWatch(None if extent.light else self._watch.site)
         self._sampler = sampler_for(python)
         self._python = watch_for(python)
+        self._marks = MarkRecording()
         self._needs = VIEWS[python.view].needs if python.view else ""
         self._watched: tuple[str, ...] = ("ops",) if self._with_tensorflow else ()
         self._tracing = Tracing(extent, memory or ProcessMemory(), self._watch)
@@ -116,6 +119,8 @@ class Recorder:
                 self._start_session_or_note()
             self._start_sampler()
             self._start_watch()
+            self._cleanup.callback(stop_marks)
+            self._marks = start_marks()
             self._cost_ns = time.perf_counter_ns() - began
             self._tracing.begin_clock()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
@@ -155,7 +160,7 @@ class Recorder:
         pauses = tracing.tracer.pauses
         self._cost_ns += time.perf_counter_ns() - began + pauses.total_ns
         calls, steps, sessions = self._watch.log(), tracing.clock.log(), self._sessions.log()
-        samples = self._sampler.log()
+        samples, marks = self._sampler.log(), read_marks(self._marks)
         capture = Capture(
             windows=tuple(tracing.tracer.windows),
             what=self.what,
@@ -179,6 +184,7 @@ class Recorder:
             ),
             sessions=replace(sessions, start_ns=pauses.cut(sessions.start_ns)),
             samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
+            marks=marks.on_clock(pauses.cut),
             watched=self._watched,
             keeps_threads=self._keeps_threads,
             **self._python_log(),

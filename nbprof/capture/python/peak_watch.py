@@ -26,7 +26,7 @@ with the number of blocks."""
 SHORTEST_WAIT = 0.01
 """Seconds between the first looks at the size."""
 LATER = 1.01
-"""The factor by which each wait is longer than the one before, so that looks cost long cells less."""
+"""The factor by which each wait is longer than the one before: long cells need fewer looks."""
 LONGEST_WAIT = 0.1
 """The most seconds between looks."""
 

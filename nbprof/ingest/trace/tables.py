@@ -18,6 +18,7 @@ from nbprof.ingest.trace.attribution.devices import CPU
 from nbprof.ingest.trace.cell_time.busy_threads import notes_on_threads
 from nbprof.ingest.trace.cell_time.cell_tables import cell_tables
 from nbprof.ingest.trace.cell_time.slowdown import estimate_slowdown
+from nbprof.ingest.trace.mark_tables import mark_tables, notes_on_marks
 from nbprof.ingest.trace.program import python_stacks
 from nbprof.ingest.trace.program.function_names import distinguish
 from nbprof.ingest.trace.program.node_attributes import data_format
@@ -79,6 +80,7 @@ def tabulate(
         "traces": traces,
         **cell_tables(trace, work.runs, attribution),
         "sites": site_table(capture.sites, capture.cells),
+        **mark_tables(capture),
         "steps": steps,
     }
     cost_ns = capture.cost_ns
@@ -99,7 +101,7 @@ def tabulate(
     detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
     detail += notes_on_pauses(capture, attribution.placed)
     notes = (*detail, *capture.notes, *work.notes, *attribution.placed.notes, *retraces)
-    notes += capture.sites.notes
+    notes += (*capture.sites.notes, *notes_on_marks(capture))
     return Profile(**tables, recording=recording, notes=notes)
 
 
