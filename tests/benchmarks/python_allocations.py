@@ -1,4 +1,4 @@
-"""Python's allocations and the user's marks: what watching adds to the code it watches.
+"""Python's allocations: the time that nbprof and tracemalloc alone add to the code they watch.
 
 tracemalloc alone has as many frames, collects garbage at the end and takes one snapshot, as nbprof
 does. Only CPU time counts, of all threads: other programs change wall time by more than the
@@ -11,9 +11,7 @@ import tracemalloc
 
 from ways import medians
 
-TITLE = "Watching the allocations of Python, and marks"
-USES = 200_000
-"""How often each kind of mark is used."""
+TITLE = "Watching the allocations of Python"
 
 
 def calls():
@@ -45,9 +43,8 @@ def frames():
 
 
 def cells():
-    from tensorflow_cells import small_cnn
-
     import tensorflow as tf
+    from tensorflow_cells import small_cnn
 
     def eager():
         number = tf.constant(1.0)
@@ -78,7 +75,7 @@ def measure(settings):
             }
             for way, taken in seconds.items()
         ]
-    return rows + marks(settings.rounds)
+    return rows
 
 
 def _tracemalloc(run):
@@ -100,8 +97,3 @@ def _nbprof(run):
     kept = run()
     watch.stop()
     del kept
-
-
-def marks(rounds):
-    """Return how long one use of each mark takes, while nothing is recorded and while it is."""
-    return []

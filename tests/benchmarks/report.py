@@ -86,6 +86,8 @@ FIGURES = {
     "nbprof's share of them": lambda results: as_markdown(
         spread(results["explorer"], "way", "figure", "ours")
     ),
+    "allocations of Python": lambda results: as_markdown(results["python_allocations"]),
+    "marks": lambda results: as_markdown(results["python_marks"]),
     "profiling": lambda results: as_markdown(results["profiling"]),
     "loading": lambda results: as_markdown(results["loading"]),
     "op view of tfprof's inputs": of_tfprof("op"),

@@ -24,7 +24,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
     *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling", "reading_traces"),
-    *("saved_profiles", "tfprof_inputs"),
+    *("python_allocations", "python_marks", "saved_profiles", "tfprof_inputs"),
 )
 PACKAGES = (
     *("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil"),

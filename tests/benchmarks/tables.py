@@ -41,6 +41,9 @@ COLUMNS = {
     "kept_megabytes": Column("kept, MB", "{:,.0f}"),
     "steps": Column("steps", "{:,.0f}"),
     "in_detail": Column("in detail", "{:,.0f}"),
+    "of_bare": Column("of bare", "{:.2f} ×"),
+    "of_tracemalloc": Column("of tracemalloc", "{:.2f} ×"),
+    "nanoseconds": Column("ns per use", "{:,.0f}"),
     "exponent": Column("exponent", "{:.2f}"),
 }
 TEXTS = {"cell", "figure", "spike", "trace", "view", "way"}

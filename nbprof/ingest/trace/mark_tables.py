@@ -1,6 +1,6 @@
 """The tables of the user's own marks: spans, and the values of counters."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,9 @@ import pandas as pd
 from nbprof.capture.python.mark_log import OPEN
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from nbprof.arrays import Ints
     from nbprof.capture.capture import Capture
 
 LISTED = 3
@@ -26,23 +29,28 @@ def mark_tables(capture: "Capture") -> dict[str, pd.DataFrame]:
     end = np.where(marks.end_ns == OPEN, latest, np.clip(marks.end_ns, start, latest))
     number, titles = _threads(capture)
     spans = {
-        "name": names[marks.name],
+        "name": _objects(names[marks.name]),
         "start_ns": start - capture.start_ns,
         "duration_ns": end - start,
         "thread": number[marks.thread],
-        "thread_name": titles[marks.thread],
+        "thread_name": _objects(titles[marks.thread]),
         "parent": marks.parent,
     }
     time = np.clip(marks.time_ns, capture.start_ns, latest)
     counts = {
-        "name": names[marks.counter],
+        "name": _objects(names[marks.counter]),
         "start_ns": time - capture.start_ns,
         "value": marks.value,
     }
     return {"spans": pd.DataFrame(spans), "counts": pd.DataFrame(counts)}
 
 
-def _threads(capture: "Capture") -> "tuple[np.ndarray, np.ndarray]":
+def _objects(texts: "npt.NDArray[np.object_]") -> "pd.Series[Any]":
+    """Make a column of texts that may hold anything, also what is not UTF-8."""
+    return pd.Series(texts, dtype=object)
+
+
+def _threads(capture: "Capture") -> "tuple[Ints, npt.NDArray[np.object_]]":
     """Number the threads, 0 for the cell's own; also return their names."""
     threads = capture.marks.threads
     others = [identity for identity, _ in threads if identity != capture.thread]
