@@ -60,7 +60,7 @@ def measure(settings):
     rows = []
     for cell, run in cells().items():
         ways = {
-            "bare": run,
+            "bare": lambda run=run: _bare(run),
             "tracemalloc": lambda run=run: _tracemalloc(run),
             "nbprof": lambda run=run: _nbprof(run),
         }
@@ -78,9 +78,19 @@ def measure(settings):
     return rows
 
 
+# Python frees its spare objects when garbage is collected, and code is slower after it: so it is
+# collected before each run.
+
+
+def _bare(run):
+    gc.collect()
+    run()
+
+
 def _tracemalloc(run):
     from nbprof.capture.python.allocation_watch import FRAMES
 
+    gc.collect()
     tracemalloc.start(FRAMES)
     kept = run()
     gc.collect()
@@ -92,6 +102,7 @@ def _tracemalloc(run):
 def _nbprof(run):
     from nbprof.capture.python.allocation_watch import AllocationWatch
 
+    gc.collect()
     watch = AllocationWatch()
     watch.start()
     kept = run()
