@@ -69,3 +69,17 @@ def test_other_views_of_the_same_cell_are_there(shell):
     assert shell.user_ns["files"].frame["depth"].max() == 1
     assert shell.user_ns["calls"].name == "call"
     assert nbprof.last().recording.wall_ns > 0
+
+
+def test_an_interrupt_leaves_the_cell_and_tracemalloc_is_off(shell, capsys):
+    done = shell.run_cell("%%pyprof alloc\nkept = bytes(300_000)\nraise KeyboardInterrupt")
+
+    assert isinstance(done.error_in_exec, KeyboardInterrupt)
+    assert not tracemalloc.is_tracing()
+    assert "interrupted after " in capsys.readouterr().out
+
+
+def test_a_cell_with_spans_shows_them_in_its_profile(shell):
+    shell.run_cell("%%pyprof -q\nimport nbprof\nwith nbprof.span('load'):\n    rows = 1")
+
+    assert nbprof.last().spans["name"].tolist() == ["load"]

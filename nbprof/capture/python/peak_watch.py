@@ -18,7 +18,7 @@ SMALLEST = 256 << 10
 """The least traced memory in bytes at which a snapshot is taken."""
 SHARE = 0.02
 """The largest share of the elapsed time that snapshots may take."""
-FREE_SECONDS = 0.02
+FREE_SECONDS = 0.01
 """Time in seconds that they may take beyond that share, for short cells."""
 SECONDS_PER_BYTE = 1e-8
 """How long the first snapshot is expected to take per byte of tracemalloc's own tables, which grow
