@@ -18,6 +18,9 @@ CALLS = {
         "Python](python-files.md)",
         "nbprof.load_tfprof(graph, run_meta, op_log, checkpoint)": "tfprof's own inputs, with "
         "tfprof's numbers",
+        "with nbprof.span(name): …": "[mark](marks.md) a block; `@nbprof.span(name)` marks every "
+        "call of a function",
+        "nbprof.count(name, value=1)": "add a value to a [counter](marks.md)",
         "nbprof.parse_text(report)": "a [printed report](parse-text.md) as a View",
     },
     "Profile": {
@@ -25,6 +28,10 @@ CALLS = {
         "profile.summary()": "[where the wall time went](summary.md)",
         "profile.steps": "one row per step",
         "profile.samples_of_python": "one row per [sample](summary.md) of the cell's Python stack",
+        "profile.sites": "one row per line of Python that [allocated memory](views/alloc.md)",
+        "profile.spans": "one row per use of [`nbprof.span`](marks.md)",
+        "profile.counters": "one row per counter of [`nbprof.count`](marks.md); "
+        "`profile.counts` has every value",
         "profile.memory()": "live bytes over time",
         "profile.live_at_peak()": "the tensors alive at the peak",
         "profile.out_of_memory()": "what a cell that [ran out of memory](memory.md) asked for, and "

@@ -138,6 +138,29 @@ class Profile:
     `self_ns` (of the line: without those functions; of a function: with all it called; NaN: not
     timed), `called` (the label of the function; empty for the line itself), `calls` of it,
     `source`."""
+    sites: "pd.DataFrame" = table(
+        empty(
+            **{"file": "object", "line": "int64", "function": "object", "source": "object"},
+            **{"framework": "bool", "inner": "object"},
+            **{"left_bytes": "float64", "left_count": "float64"},
+            **{"peak_bytes": "float64", "before_bytes": "float64"},
+        )
+    )
+    """A row per line of Python that allocated memory: `file`, `line`, `function`, `source`,
+    `framework` (False: it is the user's), `inner` (the lines of packages that it ran to allocate
+    it, outermost first), `left_bytes` and `left_count` (what the cell left behind, in blocks of
+    Python's memory; if tracemalloc was on before, the difference to before), `peak_bytes` (at the
+    peak), `before_bytes` (NaN: not known)."""
+    spans: "pd.DataFrame" = table(
+        empty(
+            **{"name": "object", "start_ns": "int64", "duration_ns": "int64", "thread": "int64"},
+            **{"thread_name": "object", "parent": "int64"},
+        )
+    )
+    """A row per use of `nbprof.span`, in the order they began: `name`, `start_ns`, `duration_ns`,
+    `thread` (0: the cell's own), `thread_name`, `parent` (the span around it, -1: none)."""
+    counts: "pd.DataFrame" = table(empty(name="object", start_ns="int64", value="float64"))
+    """A row per use of `nbprof.count`: `name`, `start_ns`, `value`; see `counters`."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording
@@ -272,6 +295,13 @@ class Profile:
         from nbprof.views import summary
 
         return summary.summary(self)
+
+    @property
+    def counters(self) -> "pd.DataFrame":
+        """The counters of `nbprof.count`: `name`, `count`, `total`, `min`, `max`, `mean`."""
+        from nbprof.views import counters
+
+        return counters.counters(self)
 
     def memory(self) -> "pd.DataFrame":
         """Return the live bytes over time: `micros`, `device`, `live_bytes`.

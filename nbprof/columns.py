@@ -251,6 +251,41 @@ COLUMNS: dict[str, Column] = {
             not_in_tfprof="what was alive at the peak",
         ),
         Column(
+            name="alloc_bytes",
+            title="left behind",
+            help="memory of Python that was allocated there and still is after the cell; if "
+            "tracemalloc was on before the cell, the difference to before",
+            measures=(Metric(name="alloc_bytes", table="python", column="left_bytes"),),
+            unit=BYTES,
+            views=("alloc",),
+        ),
+        Column(
+            name="alloc_count",
+            title="blocks left behind",
+            help="in how many blocks of memory, of one object or array each",
+            measures=(
+                Metric(name="alloc_count", table="python", column="left_count", counts=True),
+            ),
+            views=("alloc",),
+        ),
+        Column(
+            name="alloc_peak_bytes",
+            title="at the peak",
+            help="memory of Python that was allocated there when the cell held the most",
+            measures=(Metric(name="alloc_peak_bytes", table="python", column="peak_bytes"),),
+            unit=BYTES,
+            views=("alloc",),
+        ),
+        Column(
+            name="alloc_before_bytes",
+            title="before the cell",
+            help="memory of Python that was allocated there before the cell; known only if "
+            "tracemalloc was on",
+            measures=(Metric(name="alloc_before_bytes", table="python", column="before_bytes"),),
+            unit=BYTES,
+            views=("alloc",),
+        ),
+        Column(
             name="params",
             title="# parameters",
             help="elements of the variables that the cell's functions, layers and graphs hold, "

@@ -164,6 +164,21 @@ VIEWS: dict[str, ViewKind] = {
                 reader="nbprof.views.printed.hit_rows:read",
             ),
         ),
+        ViewKind(
+            name="alloc",
+            doc="memory of Python by the file, and below it by the line, that allocated it; each "
+            "number is the row's own, then the total with everything below it",
+            maker="nbprof.views.alloc:view",
+            needs="sites",
+            select=("alloc_bytes", "alloc_count", "alloc_peak_bytes"),
+            order_by="alloc_bytes",
+            full_names=True,
+            has_timeline=False,
+            tree_legend=False,
+            has_ops=False,
+            rows_are_lines=True,
+            texts=("source",),
+        ),
     )
 }
 """All views, in the order of the explorer's tabs."""

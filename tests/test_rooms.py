@@ -65,7 +65,10 @@ MAY_IMPORT = {
         *("magics", "run", "files", "_profile", "display.advice"),
         *("memory", "capture.step_watch"),
     },
-    "__init__": {"run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"},
+    "__init__": {
+        *("run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"),
+        "capture.python.marks",
+    },
 }
 LATE_IMPORTS = {
     *(("views", "display"), ("views", "display.text"), ("views", "memory.malloc_stats")),

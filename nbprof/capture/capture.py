@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbprof.arrays import Floats, Ints, Mask
+from nbprof.capture.python.mark_log import MarkLog, no_marks
 
 CALLING_THREAD = "nbprof: the cell begins"
 """Name of the events that mark the cell's thread in the trace."""
@@ -297,6 +298,7 @@ class Capture:
     """Already cut out of all times; what else was recorded then is to be left out."""
     sessions: SessionLog = field(default_factory=no_sessions)
     samples: SampleLog = field(default_factory=no_samples)
+    marks: MarkLog = field(default_factory=no_marks)
     watched: tuple[str, ...] = ("ops",)
     """What was recorded, in the words of `ViewKind.needs`."""
     refused: str = ""

@@ -18,6 +18,8 @@ from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.elsewhere import find_elsewhere
 from nbprof.capture.interrupts import interrupts_wait
 from nbprof.capture.model_objects import find_model
+from nbprof.capture.python.mark_log import read_marks
+from nbprof.capture.python.marks import MarkRecording, start_marks, stop_marks
 from nbprof.capture.python.watch import CannotWatchError, StatementWatch
 from nbprof.capture.python.watches import PythonExtent, runs_alone, sampler_for, watch_for
 from nbprof.capture.sessions import SessionWatch
@@ -104,6 +106,7 @@ class Recorder:
         # Found out here, so that no call for it is counted.
         watch = self._python
         self._by_statement = watch if isinstance(watch, StatementWatch) else None
+        self._marks = MarkRecording()
         self._needs = VIEWS[python.view].needs if python.view else ""
         self._watched: tuple[str, ...] = ("ops",) if self._with_tensorflow else ()
         self._refused = ""
@@ -122,10 +125,12 @@ class Recorder:
                 self._start_session_or_note()
             if self._samples:
                 self._start_sampler()
+            self._start_watch()
+            self._cleanup.callback(stop_marks)
+            self._marks = start_marks()
             self._cost_ns = time.perf_counter_ns() - began
             self._tracing.begin_clock()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
-            self._start_watch()
         except BaseException:
             self._release()
             raise
@@ -160,9 +165,9 @@ class Recorder:
         tracing = self._tracing
         began = time.perf_counter_ns()
         try:
+            wall_ns = tracing.cell_ns()  # what the watch does at its end may take long
             if self._python is not None:
                 self._python.stop()  # first, so that it does not watch what follows
-            wall_ns = tracing.cell_ns()
             self._sampler.stop()
             tracing.end()
         finally:
@@ -172,7 +177,7 @@ class Recorder:
         pauses = tracing.tracer.pauses
         self._cost_ns += time.perf_counter_ns() - began + pauses.total_ns
         calls, steps, sessions = self._watch.log(), tracing.clock.log(), self._sessions.log()
-        samples = self._sampler.log()
+        samples, marks = self._sampler.log(), read_marks(self._marks)
         capture = Capture(
             windows=tuple(tracing.tracer.windows),
             what=self.what,
@@ -197,6 +202,7 @@ class Recorder:
             ),
             sessions=replace(sessions, start_ns=pauses.cut(sessions.start_ns)),
             samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
+            marks=marks.on_clock(pauses.cut),
             watched=self._watched,
             refused=self._refused,
             recorded={} if self._python is None else {self._needs: self._python.log()},

@@ -88,6 +88,8 @@ FIGURES = {
     ),
     "long cells": lambda results: as_markdown(results["long_cells"]),
     "limits of long cells": lambda results: as_markdown(results["limits"]),
+    "allocations of Python": lambda results: as_markdown(results["python_allocations"]),
+    "marks": lambda results: as_markdown(results["python_marks"]),
     "profiling": lambda results: as_markdown(results["profiling"]),
     "loading": lambda results: as_markdown(results["loading"]),
     "op view of tfprof's inputs": of_tfprof("op"),

@@ -24,7 +24,8 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
     *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling", "reading_traces"),
-    *("python_functions", "saved_profiles", "tfprof_inputs", "timeline_pixels"),
+    *("python_allocations", "python_functions", "python_marks", "saved_profiles"),
+    *("tfprof_inputs", "timeline_pixels"),
 )
 PACKAGES = (
     *("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil"),

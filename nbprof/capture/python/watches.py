@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import CodeType
 
+from nbprof.capture.python.allocation_watch import AllocationWatch
 from nbprof.capture.python.call_counter import MIXES_THREADS, CallCounter
 from nbprof.capture.python.line_counter import LineCounter
 from nbprof.capture.python.stack_sampler import DENSE, SPARSE, StackSampler
@@ -26,6 +27,7 @@ class PythonExtent:
 WATCHES: Mapping[str, Callable[[PythonExtent], Watch]] = {
     "calls": lambda _: CallCounter(),
     "lines": lambda extent: LineCounter(extent.files, extent.codes),
+    "sites": lambda _: AllocationWatch(),
 }
 """How to make the watch for what a view needs, besides samples."""
 

@@ -29,6 +29,7 @@ POINTERS = {
         "output_shapes": Pointer("shapes", optional=False),
     },
     "layers": {"parent": Pointer("layers", earlier=True)},
+    "spans": {"parent": Pointer("spans", earlier=True)},
     "inputs": {"node": Pointer("nodes", optional=False), "source": Pointer("nodes")},
     "allocations": {"event": Pointer("events"), "node": Pointer("nodes")},
     "values": {"node": Pointer("nodes", optional=False)},
@@ -86,6 +87,12 @@ _HELD = {
     "lines": {
         TEXT: "file function called source", WHOLE: "line hits calls", NUMBERS: "self_ns",
     },
+    "sites": {
+        TEXT: "file function source", WHOLE: "line", TRUTH: "framework", TEXTS: "inner",
+        NUMBERS: "left_bytes left_count peak_bytes before_bytes",
+    },
+    "spans": {TEXT: "name thread_name", WHOLE: "start_ns duration_ns thread"},
+    "counts": {TEXT: "name", WHOLE: "start_ns", NUMBERS: "value"},
     "statements": {WHOLE: "start_ns line"},
     "machines": {
         TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",

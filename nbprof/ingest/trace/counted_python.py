@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from nbprof.ingest.trace.allocation_sites import site_table
 from nbprof.python_code import TOP_LEVEL
 from nbprof.user_files import is_users
 
@@ -32,6 +33,8 @@ def python_tables(capture: "Capture") -> dict[str, Any]:
         }
     if "lines" in capture.recorded:
         tables["lines"] = line_table(capture.recorded["lines"], capture.cells)
+    if "sites" in capture.recorded:
+        tables["sites"] = site_table(capture.recorded["sites"], capture.cells)
     return tables
 
 

@@ -20,6 +20,7 @@ from nbprof.ingest.trace.cell_time.long_steps import find_long_steps
 from nbprof.ingest.trace.cell_time.slowdown import estimate_slowdown
 from nbprof.ingest.trace.counted_python import notes_on_python, python_tables
 from nbprof.ingest.trace.function_names import distinguish
+from nbprof.ingest.trace.mark_tables import mark_tables, notes_on_marks
 from nbprof.ingest.trace.program import python_stacks
 from nbprof.ingest.trace.program.node_attributes import data_format
 from nbprof.ingest.trace.retraces import find_traces
@@ -81,6 +82,7 @@ def tabulate(
         "traces": traces,
         **cell_tables(trace, work.runs, attribution, long_steps),
         **python_tables(capture),
+        **mark_tables(capture),
         "steps": steps,
     }
     cost_ns = capture.cost_ns
@@ -108,6 +110,7 @@ def tabulate(
         *work.notes,
         *attribution.placed.notes,
         *retraces,
+        *notes_on_marks(capture),
     )
     return Profile(**tables, recording=recording, notes=notes)
 
