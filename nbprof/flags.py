@@ -142,6 +142,12 @@ FLAGS = _by_name(
         only_for="cell",
     ),
     Flag(
+        name="threads",
+        help="sample the threads of the cell, too: each has a row of its own in the call view",
+        magics=PROFILING,
+        only_for="cell",
+    ),
+    Flag(
         name="preset",
         value="NAME",
         help=f"start from a ready-made set of options: {', '.join(PRESETS)}",

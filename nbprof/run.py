@@ -35,8 +35,9 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     time in seconds after which tracing ends while the block runs on; the default is 60. `light`
     records less, at less cost.
 
-    `python` names a view of Python, such as "call", to record all it can show. With
-    `tensorflow=False`, only Python is watched, and TensorFlow is not imported.
+    `python` names a view of Python, such as "call", to record all it can show; with `threads=True`,
+    the call view also has the block's other threads. With `tensorflow=False`, only Python is
+    watched, and TensorFlow is not imported.
 
     Exceptions propagate as usual; the profile then shows what ran before them.
     """
@@ -47,6 +48,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         *,
         tensorflow: bool = True,
         python: str | None = None,
+        threads: bool = False,
         light: bool = False,
         limit: float | None = None,
         steps: "int | str | StepRange | None" = None,
@@ -54,6 +56,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._what = what
         self._tensorflow = tensorflow
         self._python = "" if python is None else parse_choice("python", python, python_views())
+        self._threads = threads
         self._light = light
         self._limit = None if limit is None else parse_seconds("limit", limit)
         self._steps = None if steps is None else parse_steps("steps", steps)
@@ -81,7 +84,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
             self._what,
             cells=_cell_names(),
             extent=extent,
-            python=PythonExtent(view=self._python),
+            python=PythonExtent(view=self._python, threads=self._threads),
             memory=ProcessMemory(held=resident_bytes, release=trim, left_out=left_out),
         )
         try:

@@ -50,6 +50,16 @@ class DispatchLog:
     Keras or TensorFlow that made the call: `OPTIMIZER` and the like, or empty."""
     forward: tuple[int, ...] = ()
     """For each of `sites`: the site of the eager op whose gradient the calls compute, or -1."""
+    ops: tuple[str, ...] = ()
+    """The distinct names of ops and functions."""
+    op: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Index into `ops`, or empty if the names were not recorded."""
+    recorded_ns: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """When recording the call ended, which took the time since its end."""
+    paths: tuple[Stack, ...] = ()
+    """For each of `sites`: its frames, each followed by the installed function that it calls."""
+    threads: Mapping[int, str] = field(default_factory=dict)
+    """The names of threads, as far as Python knows them."""
 
 
 def no_dispatches() -> DispatchLog:
@@ -91,8 +101,13 @@ class SampleLog:
     """The distinct stacks."""
     time_ns: Ints
     thread: Ints
+    """0 for the cell's thread; others are sampled at the same moments, if at all."""
     stack: Ints
     """Index into `stacks`."""
+    held_ns: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """How long before each sample a C function held the interpreter; empty if that is unknown."""
+    names: tuple[str, ...] = ("",)
+    """The names of the threads; the cell's has none."""
 
 
 def no_samples() -> SampleLog:
@@ -284,7 +299,7 @@ class Capture:
     sessions: SessionLog = field(default_factory=no_sessions)
     samples: SampleLog = field(default_factory=no_samples)
     watched: tuple[str, ...] = ("ops",)
-    """What was recorded, in the words of `ViewKind.needs`."""
+    """What was recorded, in the words of `ViewKind.needs`; "threads": samples of others, too."""
     keeps_threads: bool = True
     """Whether the trace has all events of threads that ended."""
     model: Callable[[Collection[str]], Model] = _no_model

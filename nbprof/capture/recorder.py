@@ -99,6 +99,7 @@ class Recorder:
         self._sessions = SessionWatch(None if extent.light else self._watch.site)
         self._sampler = sampler_for(python)
         self._python = watch_for(python)
+        self._threads: tuple[str, ...] = ("threads",) if python.threads else ()
         self._needs = VIEWS[python.view].needs if python.view else ""
         self._watched: tuple[str, ...] = ("ops",) if self._with_tensorflow else ()
         self._tracing = Tracing(extent, memory or ProcessMemory(), self._watch)
@@ -175,7 +176,10 @@ class Recorder:
             ),
             pauses=pauses,
             dispatches=replace(
-                calls, start_ns=pauses.cut(calls.start_ns), end_ns=pauses.cut(calls.end_ns)
+                calls,
+                start_ns=pauses.cut(calls.start_ns),
+                end_ns=pauses.cut(calls.end_ns),
+                recorded_ns=pauses.cut(calls.recorded_ns),
             ),
             sessions=replace(sessions, start_ns=pauses.cut(sessions.start_ns)),
             samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
@@ -236,7 +240,7 @@ class Recorder:
         except RuntimeError as error:  # the system is out of threads
             self._notes.append(NOT_SAMPLED.format(error=error))
         else:
-            self._watched += ("samples",)
+            self._watched += ("samples", *self._threads)
 
     def _start_watch(self) -> None:
         if self._python is not None:

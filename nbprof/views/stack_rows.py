@@ -15,12 +15,17 @@ CUT_NAME = 17
 """Bytes that remain of a function name that is cut."""
 
 
+def place_of(file: str, line: int) -> str:
+    """Name a place in a file: `train.py:9`, and `In [3]:9` in a cell."""
+    return f"{file.rpartition('/')[2]}:{line}"
+
+
 def label(file: str, line: int, function: str) -> str:
     """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
     encoded = to_utf8(function)
     if len(encoded) > LONGEST_NAME:
         function = encoded[:CUT_NAME].decode(errors="replace") + "..."
-    return f"{file.rpartition('/')[2]}:{line}:{function}"
+    return f"{place_of(file, line)}:{function}"
 
 
 def labelled(frames: pd.DataFrame) -> pd.DataFrame:

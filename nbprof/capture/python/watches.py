@@ -14,6 +14,8 @@ class PythonExtent:
 
     view: str = ""
     """The view to record everything for; empty: none."""
+    threads: bool = False
+    """Whether to sample the stacks of the cell's other threads, too."""
 
 
 class Watch(Protocol):
@@ -36,7 +38,7 @@ WATCHES: Mapping[str, Callable[[PythonExtent], Watch]] = {}
 def sampler_for(extent: PythonExtent) -> StackSampler:
     """Return the sampler of the cell's stacks: dense if a view is made of them alone."""
     dense = bool(extent.view) and VIEWS[extent.view].needs == "samples"
-    return StackSampler(DENSE if dense else SPARSE)
+    return StackSampler(DENSE if dense else SPARSE, threads=extent.threads)
 
 
 def watch_for(extent: PythonExtent) -> Watch | None:

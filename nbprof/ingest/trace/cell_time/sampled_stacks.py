@@ -55,6 +55,8 @@ class Samples:
     end: Ints
     stack: Ints
     """Index into `stacks`."""
+    held: Ints
+    """How much of its time a C function held the interpreter."""
     stacks: "tuple[Stack, ...]"
     activity: Rows
     """The Activity of each sample."""
@@ -65,19 +67,22 @@ class Samples:
 def read_samples(capture: "Capture") -> Samples:
     """Put the samples on the profile's clock and find out what they show."""
     log = capture.samples
-    time = np.clip(log.time_ns - capture.start_ns, 0, capture.wall_ns)
+    own = np.flatnonzero(log.thread == 0)
+    time = np.clip(log.time_ns[own] - capture.start_ns, 0, capture.wall_ns)
     start = np.append(0, time)[: len(time)]
     end = time.copy()
     end[-1:] = capture.wall_ns
     lasts = np.flatnonzero(end > start)
+    held_ns = log.held_ns[own] if len(log.held_ns) else np.zeros(len(own), np.int64)
     activity = np.array([activity_of(stack) for stack in log.stacks], dtype=np.intp)
     python = np.array([activity_of(without_tensorflow(stack)) for stack in log.stacks], np.intp)
-    stack = log.stack[lasts]
+    stack = log.stack[own[lasts]]
     return Samples(
         time=time[lasts],
         start=start[lasts],
         end=end[lasts],
         stack=stack,
+        held=np.minimum(held_ns[lasts], end[lasts] - start[lasts]),
         stacks=log.stacks,
         activity=activity[stack],
         python=python[stack],
