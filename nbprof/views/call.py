@@ -74,11 +74,12 @@ def _call_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     times = _times(profile, options, paths, calls)
     members, place = members_by(profile, calls.place_of_runs(), _idle_nodes(profile))
     of_members = calls.op_paths(place, members.node)
-    rows, nesting = stack_rows([*times.paths, *of_members])
-    row_of = {path: row for row, path in enumerate(rows)}
-    group = np.array([row_of[path] for path in of_members], dtype=np.intp)
     weight = weights(profile, options.account_type_regexes)[members.node]
     metrics = weighted(measure(profile, options.step, members, options.uses), weight)
+    longest_first = np.argsort(-np.nan_to_num(metrics["micros"]), kind="stable").tolist()
+    rows, nesting = stack_rows([*times.paths, *(of_members[member] for member in longest_first)])
+    row_of = {path: row for row, path in enumerate(rows)}
+    group = np.array([row_of[path] for path in of_members], dtype=np.intp)
     timed = np.array([row_of[path] for path in times.paths], dtype=np.intp)
     by_row = add_up(metrics, group, len(rows))
     by_row["wall_micros"] = _micros(timed, times.wall_ns, len(rows))

@@ -85,8 +85,8 @@ def cut_into_stretches(windows: Windows, samples: Moments, wall_ns: int) -> Stre
 
 def _in_order(windows: Windows, wall_ns: int) -> Windows:
     """Sort windows by their start, the longest first, and cut them off where the cell ends."""
+    order = np.lexsort((-windows.end, windows.start))
     start, end = np.clip(windows.start, 0, wall_ns), np.clip(windows.end, 0, wall_ns)
-    order = np.lexsort((-end, start))
     order = order[end[order] > start[order]]
     return Windows(
         start=start[order],
