@@ -23,44 +23,48 @@ MS = 1_000_000
 OUTSIDE = "outside the cell's statements"
 
 
-def cell(*nodes, samples=(), calls=(), threads=("",), watched=("ops", "samples"), wall=10, runs=()):
-    """Make a profile: samples are (end in ms, stack[, thread[, held]]), calls (start, end, what,
-    stack[, thread[, watched until]]); `runs` has the call of each op run."""
-    made = profile(*nodes, steps=2)
-    stacks = list(dict.fromkeys(stack for _, stack, *_ in samples))
-    first = 100
-    rows, last = [], {}
+def sample_table(samples, stacks):
+    """List samples, given as (end in ms, stack[, thread[, ms that the interpreter was held]])."""
+    listed, last = [], {}
     for end, stack, *more in samples:
-        thread = more[0] if more else 0
+        thread, held = (*more, *(0, 0)[len(more) :])
         start = last.get(thread, 0)
         last[thread] = end
-        held = more[1] if len(more) > 1 else 0
-        rows.append(
-            (start * MS, (end - start) * MS, thread, first + stacks.index(stack), held * MS)
-        )
-    called = list(dict.fromkeys(call[3] for call in calls))
-    frames = [(first + number, *frame) for number, stack in enumerate(stacks) for frame in stack]
-    frames += [(500 + number, *frame) for number, stack in enumerate(called) for frame in stack]
+        times = (round(ms * MS) for ms in (start, end - start, held))
+        listed.append((*times, thread, stacks.index(stack)))
+    columns = ["start_ns", "duration_ns", "held_ns", "thread", "stack"]
+    return pd.DataFrame(listed, columns=columns, dtype="int64")
+
+
+def call_table(calls, stacks):
+    """List calls, given as (start, end, op, stack[, thread[, recorded until]])."""
+    listed = []
+    for start, end, what, stack, *more in calls:
+        thread, until = (*more, *(0, end)[len(more) :])
+        times = (round(ms * MS) for ms in (start, end, until - end))
+        listed.append((*times, thread, what, stacks.index(stack)))
+    columns = ["start_ns", "end_ns", "watch_ns", "thread", "what", "stack"]
+    return pd.DataFrame(listed, columns=columns)
+
+
+def frame_table(stacks):
+    frames = [(number, *frame) for number, stack in enumerate(stacks) for frame in stack]
     frames = [(*frame, f"line {frame[2]}", "site-packages" in frame[1]) for frame in frames]
-    listed = [
-        (round(start * MS), round(end * MS), round((until - end) * MS), thread, what,
-         500 + called.index(stack))
-        for start, end, what, stack, thread, until in (
-            (*call, *(0, call[1])[len(call) - 4 :]) for call in calls
-        )
-    ]  # fmt: skip
     columns = ["stack", "file", "line", "function", "source", "framework"]
+    return pd.DataFrame(frames, columns=columns).astype({"framework": bool})
+
+
+def cell(*nodes, samples=(), calls=(), runs=(), threads=("",), watched=("ops", "samples")):
+    """Make the profile of a cell of 10 ms; `runs` has the call of each op run."""
+    made = profile(*nodes, steps=2)
+    stacks = list(dict.fromkeys([*(one[1] for one in samples), *(one[3] for one in calls)]))
     return made.with_values(
         events=made.events.assign(call=list(runs) or -1),
-        frames=pd.DataFrame(frames, columns=columns).astype({"framework": bool}),
-        samples_of_python=pd.DataFrame(
-            rows, columns=["start_ns", "duration_ns", "thread", "stack", "held_ns"], dtype="int64"
-        ),
+        frames=frame_table(stacks),
+        samples_of_python=sample_table(samples, stacks),
         threads_of_python=pd.DataFrame({"name": list(threads)}),
-        dispatches=pd.DataFrame(
-            listed, columns=["start_ns", "end_ns", "watch_ns", "thread", "what", "stack"]
-        ),
-        recording=replace(made.recording, wall_ns=wall * MS, watched=watched),
+        dispatches=call_table(calls, stacks),
+        recording=replace(made.recording, wall_ns=10 * MS, watched=watched),
     )
 
 
@@ -160,7 +164,7 @@ def notes_of(*samples):
 
 def test_a_c_call_that_held_the_interpreter_is_noted_with_its_line():
     assert notes_of((9, (CELL,), 0, 8), (10, (LOOP,))) == [
-        "8.00 ms in 1 C call that held the interpreter (In [3]:4): what happened inside it cannot "
+        "8 ms in 1 C call that held the interpreter (In [3]:4): what happened inside it cannot "
         "be sampled"
     ]
 
@@ -168,7 +172,7 @@ def test_a_c_call_that_held_the_interpreter_is_noted_with_its_line():
 def test_several_c_calls_are_added_up_and_the_line_with_most_comes_first():
     (note,) = notes_of((1, (CELL,), 0, 1), (5, (LOOP, FIT), 0, 4), (10, (CELL,), 0, 1))
 
-    assert note.startswith("6.00 ms in 3 C calls that held the interpreter (In [3]:7, In [3]:4):")
+    assert note.startswith("6 ms in 3 C calls that held the interpreter (In [3]:7, In [3]:4):")
 
 
 def test_c_calls_of_no_importance_are_not_noted():
