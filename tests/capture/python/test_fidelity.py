@@ -1,0 +1,108 @@
+"""Whether samples tell the truth: programs of known shape measure their own parts, unprofiled."""
+
+import time
+
+import numpy as np
+import pytest
+from support.fidelity import compared, distance, measured_twice, profiled, timed
+
+NUMBERS = np.random.default_rng(3).random(400_000)
+SHUFFLED = NUMBERS[:200_000].tolist()
+
+
+def one_more(number):
+    return number + 1
+
+
+def counted(most):
+    number = 0
+    while number < most:
+        yield number
+        number += 1
+
+
+def calls():
+    for number in range(600_000):
+        one_more(number)
+
+
+def loop():
+    total = 0
+    for number in range(1_200_000):
+        total += number % 7
+
+
+def sorts():
+    for _ in range(2):
+        sorted(SHUFFLED)
+
+
+def ufunc():
+    for _ in range(10):
+        np.sin(NUMBERS)
+
+
+def sleeps():
+    for _ in range(6):
+        time.sleep(0.01)
+
+
+def generator():
+    for _ in counted(500_000):
+        pass
+
+
+def builtins():
+    for _ in range(4):
+        sum(map(abs, SHUFFLED))
+        "".join(map(str, range(50_000)))
+
+
+PARTS = {part.__name__: part for part in (calls, loop, sorts, ufunc, sleeps, generator, builtins)}
+
+
+def test_the_call_tree_has_the_times_that_the_same_run_measured_itself():
+    own, shown = measured_twice(PARTS, tensorflow=False)
+
+    assert distance(own, shown) <= 0.05, (own, shown)
+    assert sum(shown.values()) == pytest.approx(sum(own.values()), rel=0.05)
+
+
+def test_the_call_tree_is_within_five_percent_of_the_truth():
+    bare, shown = compared(lambda: timed(PARTS), lambda: profiled(PARTS, tensorflow=False))
+
+    assert distance(bare, shown) <= 0.05, (bare, shown)
+
+
+# With TensorFlow
+
+
+@pytest.fixture(scope="module")
+def eager():
+    """Return a loop of two small ops and one without calls."""
+    tf = pytest.importorskip("tensorflow")
+    one = tf.random.normal((40, 40))
+    part = tf.random.normal((2, 2))
+
+    def adds():
+        tf.add(one, one)
+
+    def multiplies():
+        tf.multiply(part, 0.5)
+
+    def call_free():
+        total = 0
+        for number in range(1_000_000):
+            total += number % 7
+
+    return {part.__name__: part for part in (adds, multiplies, call_free)}
+
+
+@pytest.mark.tensorflow
+def test_eager_ops_and_a_loop_between_them_keep_their_times(eager):
+    profiled(eager, 20)  # the first profile of a process looks up much
+    bare, shown = compared(lambda: timed(eager, 1500), lambda: profiled(eager, 1500))
+
+    ratio = bare["adds"] / bare["multiplies"]
+    assert shown["adds"] / shown["multiplies"] == pytest.approx(ratio, rel=0.05), (bare, shown)
+    assert shown["call_free"] == pytest.approx(bare["call_free"], rel=0.1), (bare, shown)
