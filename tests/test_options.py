@@ -37,7 +37,7 @@ def test_values_may_be_text_or_python_objects():
         ("order_by", "tensor_value", "takes one of name, wall_micros"),
         ("select", "", "-select needs at least one of wall_micros"),
         ("select", 7, "-select takes column names, not 7."),
-        ("select", "micros,tensor", "-select takes one of wall_micros, bytes, peak_bytes"),
+        ("select", "micros,tensor", "-select takes one of wall_micros, thread_micros, bytes"),
         ("step", "-2", "-step takes a step's number"),
         ("step", "last", "-step takes a step's number, -1 (the average) or all, not 'last'."),
         ("show_name_regexes", "a,(", "'(' is not a valid RE2 regular expression"),

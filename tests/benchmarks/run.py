@@ -23,12 +23,12 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
-    *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling", "reading_traces"),
-    *("saved_profiles", "tfprof_inputs"),
+    *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling", "python_side"),
+    *("reading_traces", "saved_profiles", "tfprof_inputs"),
 )
 PACKAGES = (
     *("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil"),
-    *("jupyterlab", "itables", "ipydatagrid"),
+    *("jupyterlab", "itables", "ipydatagrid", "pyinstrument", "yappi"),
 )
 
 
