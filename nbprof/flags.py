@@ -256,7 +256,7 @@ FLAGS = _by_name(
         name="frames",
         value="WHOSE",
         help="in the code view, show only your own lines (user) or also those of installed "
-        "packages (all)",
+        "packages (all); in the call view, fold or unfold the frames of packages",
         magics=PROFILING,
         choices=lambda: ("user", "all"),
         is_option=True,

@@ -173,9 +173,16 @@ def _time_of_others(
     ns = within_steps(
         profile, options.step, start, start + samples["duration_ns"].to_numpy(np.int64)
     )
-    pairs = zip(samples["thread"].tolist(), samples["stack"].tolist(), strict=True)
-    rows = [(f"{THREAD}{names[thread]}", *paths.get(stack, ())) for thread, stack in pairs]
-    return rows, ns
+    threads, stacks, which = distinct_pairs(
+        samples["thread"].to_numpy(np.int64),
+        samples["stack"].to_numpy(np.int64),
+        int(samples["stack"].max()) + 1 if len(samples) else 1,
+    )
+    rows = [
+        (f"{THREAD}{names[thread]}", *paths.get(stack, ()))
+        for thread, stack in zip(threads.tolist(), stacks.tolist(), strict=True)
+    ]
+    return rows, np.bincount(which, weights=ns, minlength=len(rows)).astype(np.float64)
 
 
 def _own_time(

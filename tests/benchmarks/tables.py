@@ -41,6 +41,7 @@ COLUMNS = {
     "kept_megabytes": Column("kept, MB", "{:,.0f}"),
     "steps": Column("steps", "{:,.0f}"),
     "in_detail": Column("in detail", "{:,.0f}"),
+    "error": Column("error", "{:.1%}"),
     "exponent": Column("exponent", "{:.2f}"),
 }
 TEXTS = {"cell", "figure", "spike", "trace", "view", "way"}

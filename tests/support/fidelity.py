@@ -1,18 +1,25 @@
 """Compare where a profile says time went with what a program measured itself, unprofiled."""
 
+import re
 import statistics
+from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
 
 import pytest
 
 import nbprof
 
-QUIET = 0.015
-"""Largest distance between two halves of the unprofiled runs, if they are to be the truth."""
-FEWEST = 6
-"""Runs to take medians of, at least."""
+BUSY = 0.05
+"""Largest share of the time in which a program of the machine waits for a processor."""
+ENOUGH = 6
+"""Comparisons to take the median of."""
 PATIENCE = 90.0
 """Seconds after which the machine is given up on."""
+TRIES = 5
+"""Comparisons after which it is given up on if it was never quiet."""
+PRESSURE = Path("/proc/pressure/cpu")
+"""Where Linux counts, among others, the µs in which something waited for a processor."""
 
 
 def timed(parts, repeats=1):
@@ -28,14 +35,9 @@ def timed(parts, repeats=1):
 
 def profiled(parts, repeats=1, **options):
     """Return the seconds that the call view has for each part, whose function has its name."""
-    return measured_twice(parts, repeats, **options)[1]
-
-
-def measured_twice(parts, repeats=1, **options):
-    """Return the seconds of each part as it measured them, and as the call view has them."""
     with nbprof.profile(python="call", **options) as run:
-        own = timed(parts, repeats)
-    return own, by_function(run.profile.call().frame, parts)
+        timed(parts, repeats)
+    return by_function(run.profile.call().frame, parts)
 
 
 def by_function(frame, names):
@@ -55,16 +57,34 @@ def distance(one, other):
 
 
 def compared(bare, watched):
-    """Run both by turns until unprofiled runs agree; return the medians of both."""
+    """Run both by turns while the machine is quiet, and return the medians of both."""
     before, after = [], []
-    began = perf_counter()
-    while perf_counter() - began < PATIENCE:
-        before.append(bare())
-        after.append(watched())
-        halves = _medians(before[::2]), _medians(before[1::2] or before)
-        if len(before) >= FEWEST and distance(*halves) <= QUIET:
-            return _medians(before), _medians(after)
-    pytest.skip("the machine was too busy: unprofiled runs differed from each other")
+    began, tries = perf_counter(), 0
+    while len(before) < ENOUGH:
+        if perf_counter() - began > PATIENCE or (tries >= TRIES and not before):
+            pytest.skip("the machine was too busy for comparing times")
+        with _waiting() as busy:
+            times = bare(), watched()
+        tries += 1
+        if busy[0] <= BUSY:
+            before.append(times[0])
+            after.append(times[1])
+    return _medians(before), _medians(after)
+
+
+@contextmanager
+def _waiting():
+    """Yield a list that then has the share of time in which something waited for a processor."""
+    share = []
+    began, waited = perf_counter(), _waited()
+    yield share
+    share.append((_waited() - waited) / (perf_counter() - began))
+
+
+def _waited():
+    """Return for how many seconds something has waited so far; 0 where nobody counts them."""
+    found = re.search(r"^some .*total=(\d+)", PRESSURE.read_text() if PRESSURE.exists() else "")
+    return int(found[1]) / 1e6 if found else 0.0
 
 
 def _medians(runs):

@@ -34,8 +34,6 @@ SHORTEST_WAIT = 0.001
 """Seconds between samples where they are densest."""
 FREE_CPU = 0.001
 """CPU time in seconds that short cells may take beyond that share."""
-LONGEST_WAIT = 0.03
-"""The most seconds to wait after an expensive sample, such as the first one of new code."""
 SWITCH_INTERVAL = 0.001
 """Seconds after which Python code lets the sampling thread have the interpreter."""
 DEEPEST = 256
@@ -53,11 +51,13 @@ class Pace:
     cpu_share: float
     """The largest share of the elapsed time that sampling may take in CPU time; letting the thread
     have the interpreter costs the cell about as much again."""
+    longest_wait: float
+    """The most seconds to wait after an expensive sample, such as the first one of new code."""
 
 
-SPARSE = Pace(most_samples=5000, cpu_share=0.005)
+SPARSE = Pace(most_samples=5000, cpu_share=0.005, longest_wait=0.03)
 """The pace in every cell."""
-DENSE = Pace(most_samples=100_000, cpu_share=0.05)
+DENSE = Pace(most_samples=100_000, cpu_share=0.05, longest_wait=0.004)
 """The pace if the samples are what the user asked for."""
 
 KEPT, SKIPPED, OURS, RUNNER = range(4)
@@ -280,7 +280,7 @@ def next_wait(pace: Pace, elapsed: float, cpu: float) -> float:
     `elapsed` is the time since sampling began, `cpu` the CPU time it has taken since.
     """
     within_share = (cpu - FREE_CPU) / pace.cpu_share - elapsed
-    return max(SHORTEST_WAIT, elapsed / pace.most_samples, min(within_share, LONGEST_WAIT))
+    return max(SHORTEST_WAIT, elapsed / pace.most_samples, min(within_share, pace.longest_wait))
 
 
 def line_of(code: CodeType, instruction: int) -> int:
