@@ -90,7 +90,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         try:
             recorder.start()
             self._recorder = recorder
-            self._memory = Measurement().__enter__()
+            self._memory = Measurement(on_turn=recorder.look).__enter__()
             measuring.append(self._memory)
         except BaseException:
             recorder.abandon()

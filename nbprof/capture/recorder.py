@@ -124,6 +124,14 @@ class Recorder:
             self._release()
             raise
 
+    def look(self) -> None:
+        """Sample the cell's stacks if that is due; called by a thread that has the interpreter.
+
+        Of several threads of ours that wait for it, any may be the first to see the cell where a
+        long call has just let go of it.
+        """
+        self._sampler.look()
+
     @property
     def active(self) -> bool:
         """Whether this recorder is recording."""

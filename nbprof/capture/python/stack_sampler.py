@@ -57,7 +57,7 @@ class Pace:
 
 SPARSE = Pace(most_samples=5000, cpu_share=0.005, longest_wait=0.03)
 """The pace in every cell."""
-DENSE = Pace(most_samples=100_000, cpu_share=0.05, longest_wait=0.004)
+DENSE = Pace(most_samples=100_000, cpu_share=0.04, longest_wait=0.005)
 """The pace if the samples are what the user asked for."""
 
 KEPT, SKIPPED, OURS, RUNNER = range(4)
@@ -107,6 +107,8 @@ class StackSampler:
         """Address of the thread's state, valid until the thread ends."""
         self._cpu_clock: int | None = None
         """The clock of the thread's CPU time, where there is one."""
+        self._due = 0.0
+        """When the next sample is due, on the clock of `perf_counter`."""
         self._cpu = 0.0
         """What it read at the sample before."""
         self._running = False
@@ -172,18 +174,36 @@ class StackSampler:
     def _run(self) -> None:
         began, began_cpu = time.perf_counter(), time.thread_time()
         jitter = Random().random  # even samples could be in step with a loop
-        delay, last = SHORTEST_WAIT, began
+        delay = SHORTEST_WAIT
+        self._due = began + delay
         if self._others is not None:
             self._others.leave_out(threading.get_ident())
         while not self._stop_signal.acquire(timeout=delay):
             with self._lock:
                 if not self._running:
                     return
-                self._sample(time.perf_counter() - last - delay)
-            last, cpu = time.perf_counter(), time.thread_time() - began_cpu
-            delay = next_wait(self._pace, last - began, cpu) * (0.5 + jitter())
+                self._sample()
+            now, cpu = time.perf_counter(), time.thread_time() - began_cpu
+            # While it took the sample, the cell may have got the interpreter and held it for long;
+            # it then is where that ended, which only a sample at once can see.
+            interrupted = now - self._due > SHORTEST_WAIT
+            delay = next_wait(self._pace, now - began, cpu) * (0.5 + jitter())
+            delay = 0.0 if interrupted else delay
+            self._due = now + delay
 
-    def _sample(self, late: float) -> None:
+    def look(self) -> None:
+        """Take a sample if one is due; another thread of ours has got the interpreter first."""
+        if time.perf_counter() < self._due or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._running:
+                self._sample()
+        finally:
+            self._lock.release()
+
+    def _sample(self) -> None:
+        began = time.perf_counter()
+        late, self._due = began - self._due, began
         with collector_held_back():
             now = time.time_ns()
             self._note(now, 0, self._frame(), self._held_ns(late))
