@@ -52,9 +52,10 @@ class Profile:
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
     further work of a run that is counted elsewhere), `accelerator`, `stack` (the lines that ran
-    it, then those that made it, -1: not known), `layer`, `backward` (whether it belongs to the
-    backward pass), `input_shapes`, `output_shapes` (rows of `shapes`; outputs: the first only), and
-    what `columns.summed_columns()` lists (NaN: not recorded)."""
+    it, then those that made it, -1: not known), `call` (a row of `dispatches`; not in old files),
+    `layer`, `backward` (whether it belongs to the backward pass), `input_shapes`, `output_shapes`
+    (rows of `shapes`; outputs: the first only), and what `columns.summed_columns()` lists (NaN: not
+    recorded)."""
     layers: "pd.DataFrame" = table()
     """A row per Keras layer and place it was called in, and per other part of the work, such as
     the optimizer or the input pipeline: `name`, `kind` (the layer's class), `parent` (-1: none)."""
@@ -115,9 +116,22 @@ class Profile:
     samples_of_python: "pd.DataFrame" = table(
         empty(start_ns="int64", duration_ns="int64", thread="int64", stack="int64")
     )
-    """A row per sample of the Python stack of the cell's thread: `start_ns`, `duration_ns` (the
-    time since the sample before, which it stands for), `thread` (0: the cell's own), `stack` (in
-    `frames`). They add up to the wall time."""
+    """A row per sample of a thread's Python stack: `start_ns`, `duration_ns` (the time since the
+    sample before, which it stands for), `thread` (a row of `threads_of_python`), `stack` (in
+    `frames`), `held_ns` (how much of the time a C function held the interpreter; not in old files).
+    Those of the cell's own thread, 0, add up to the wall time."""
+    threads_of_python: "pd.DataFrame" = table(empty(name="object"))
+    """A row per thread that ran Python: `name`. The first is the cell's own."""
+    dispatches: "pd.DataFrame" = table(
+        empty(
+            **dict.fromkeys(("start_ns", "end_ns", "watch_ns", "thread", "stack"), "int64"),
+            what="object",
+        )
+    )
+    """A row per call from Python into TensorFlow while the cell was traced: `start_ns`, `end_ns`,
+    `watch_ns` (how long recording it took, right after its end), `thread` (a row of
+    `threads_of_python`), `what` (the op, the function or `Session.run`), `stack` (in `frames`; each
+    line of the user's is followed by the installed function that it calls)."""
     functions: "pd.DataFrame" = table(no_functions)
     """A row per function that was called: `file` and `line` (where it begins; "~" and 0 for one in
     C), `function`, `framework` (whether it is not the user's), `calls`, `primitive_calls` (those
@@ -277,6 +291,7 @@ class Profile:
         def graph(self, **options: object) -> "View": ...
         def code(self, **options: object) -> "View": ...
         def layer(self, **options: object) -> "View": ...
+        def call(self, **options: object) -> "View": ...
     else:
 
         def __getattr__(self, name: str) -> "Callable[..., View]":

@@ -71,6 +71,8 @@ class Column:
     """Columns that are selected along with this one."""
     views: tuple[str, ...] = ()
     """The views that have it; empty: all whose rows have ops."""
+    needs: str = ""
+    """What must have been watched for it to be shown unasked; empty: what its view needs."""
     always: bool = False
     """Whether it is measured even if it is not selected, because rows are filtered by it."""
     tree_title: str = ""
@@ -157,6 +159,16 @@ COLUMNS: dict[str, Column] = {
                 Metric(name="primitive_calls", table="python", counts=True),
             ),
             views=("function",),
+        ),
+        Column(
+            name="thread_micros",
+            title="time on other threads",
+            help="time that other threads of the cell spent there, waiting included, where "
+            "-threads sampled them; no part of the cell's wall time",
+            measures=(Metric(name="thread_micros", table="python"),),
+            needs="threads",
+            unit=MICROS,
+            views=("call",),
         ),
         Column(
             name="bytes",

@@ -142,6 +142,12 @@ FLAGS = _by_name(
         only_for="cell",
     ),
     Flag(
+        name="threads",
+        help="sample the threads of the cell, too: each has a row of its own in the call view",
+        magics=PROFILING,
+        only_for="cell",
+    ),
+    Flag(
         name="preset",
         value="NAME",
         help=f"start from a ready-made set of options: {', '.join(PRESETS)}",
@@ -250,7 +256,7 @@ FLAGS = _by_name(
         name="frames",
         value="WHOSE",
         help="in the code view, show only your own lines (user) or also those of installed "
-        "packages (all)",
+        "packages (all); in the call view, fold or unfold the frames of packages",
         magics=PROFILING,
         choices=lambda: ("user", "all"),
         is_option=True,

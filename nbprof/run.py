@@ -37,10 +37,10 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     time in seconds after which tracing ends while the block runs on; the default is 60. `light`
     records less, at less cost.
 
-    `python` names a view of Python, such as "call", to record all it can show. With
-    `tensorflow=False`, only Python is watched, and TensorFlow is not imported. For "line",
-    `functions` and `modules` are watched besides the functions of the notebook's cells, or of the
-    file that the block is in.
+    `python` names a view of Python, such as "call", to record all it can show; with `threads=True`,
+    the call view also has the block's other threads. With `tensorflow=False`, only Python is
+    watched, and TensorFlow is not imported. For "line", `functions` and `modules` are watched
+    besides the functions of the notebook's cells, or of the file that the block is in.
 
     Exceptions propagate as usual; the profile then shows what ran before them.
     """
@@ -51,6 +51,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         *,
         tensorflow: bool = True,
         python: str | None = None,
+        threads: bool = False,
         light: bool = False,
         limit: float | None = None,
         steps: "int | str | StepRange | None" = None,
@@ -60,6 +61,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._what = what
         self._tensorflow = tensorflow
         self._python = "" if python is None else parse_choice("python", python, python_views())
+        self._threads = threads
         self._light = light
         self._limit = None if limit is None else parse_seconds("limit", limit)
         self._steps = None if steps is None else parse_steps("steps", steps)
@@ -94,6 +96,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         cells = _cell_names()
         python = PythonExtent(
             view=self._python,
+            threads=self._threads,
             files=(*cells, *(str(module.__file__) for module in self._modules)),
             codes=tuple(function_behind(function, "it").__code__ for function in self._functions),
         )
@@ -108,7 +111,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
             recorder.start()
             self._recorder = recorder
             if not runs_alone(python):
-                self._memory = Measurement().__enter__()
+                self._memory = Measurement(on_turn=recorder.look).__enter__()
                 measuring.append(self._memory)
         except BaseException:
             recorder.abandon()

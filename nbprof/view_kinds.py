@@ -112,11 +112,11 @@ VIEWS: dict[str, ViewKind] = {
         ),
         ViewKind(
             name="call",
-            doc="lines of Python under the lines that called them, by samples of the cell's stack; "
-            "each number is the line's own, then the total with everything it called",
+            doc="Python as it ran: lines, the packages they call, and below those what they run in "
+            "TensorFlow; each number is the row's own, then the total with everything it called",
             maker="nbprof.views.call:view",
             needs="samples",
-            select=("wall_micros",),
+            select=("wall_micros", "thread_micros", "micros", "live_bytes", "occurrence"),
             order_by="wall_micros",
             full_names=True,
             has_timeline=False,

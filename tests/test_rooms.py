@@ -12,7 +12,7 @@ from nbprof.view_kinds import VIEWS
 SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
     *("op_types", "float_op_table", "view_kinds", "step_ranges", "flags", "flag_values", "note"),
-    *("lifetimes", "user_files", "categories", "recording"),
+    *("lifetimes", "user_files", "categories", "recording", "library_frames", "call_places"),
     "python_code",
 }
 """Modules that every room may import; they import only each other."""

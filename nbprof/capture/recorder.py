@@ -107,6 +107,7 @@ class Recorder:
         watch = self._python
         self._by_statement = watch if isinstance(watch, StatementWatch) else None
         self._marks = MarkRecording()
+        self._threads: tuple[str, ...] = ("threads",) if python.threads else ()
         self._needs = VIEWS[python.view].needs if python.view else ""
         self._watched: tuple[str, ...] = ("ops",) if self._with_tensorflow else ()
         self._refused = ""
@@ -134,6 +135,14 @@ class Recorder:
         except BaseException:
             self._release()
             raise
+
+    def look(self) -> None:
+        """Sample the cell's stacks if that is due; called by a thread that has the interpreter.
+
+        Of several threads of ours that wait for it, any may be the first to see the cell where a
+        long call has just let go of it.
+        """
+        self._sampler.look()
 
     @property
     def active(self) -> bool:
@@ -198,7 +207,10 @@ class Recorder:
             ),
             pauses=pauses,
             dispatches=replace(
-                calls, start_ns=pauses.cut(calls.start_ns), end_ns=pauses.cut(calls.end_ns)
+                calls,
+                start_ns=pauses.cut(calls.start_ns),
+                end_ns=pauses.cut(calls.end_ns),
+                recorded_ns=pauses.cut(calls.recorded_ns),
             ),
             sessions=replace(sessions, start_ns=pauses.cut(sessions.start_ns)),
             samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
@@ -262,7 +274,7 @@ class Recorder:
         except RuntimeError as error:  # the system is out of threads
             self._notes.append(NOT_SAMPLED.format(error=error))
         else:
-            self._watched += ("samples",)
+            self._watched += ("samples", *self._threads)
 
     def _start_watch(self) -> None:
         if self._python is None:

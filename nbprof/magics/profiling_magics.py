@@ -85,6 +85,7 @@ class NbprofMagics(Magics):
             f"In [{cell_number(shell)}]",
             tensorflow=magic == TFPROF,
             python=request.word if request.word in python_views() else None,
+            threads="threads" in request,
             light="light" in request,
             limit=request.get("limit"),
             steps=request.get("steps"),

@@ -1,7 +1,7 @@
 """The code view: the tree of the Python lines that ran the ops and, below them, that made them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from nbprof.views import tree
 from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import Groups, Members, add_up, measure, members_by, weighted
 from nbprof.views.row_labels import Labels
-from nbprof.views.stack_rows import Derived, Path, labelled, source_texts, stack_rows
+from nbprof.views.stack_rows import labelled, source_texts, stack_rows
 from nbprof.views.tree_filter import Rules
 from nbprof.views.view import Lines
 
@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from nbprof.options import ViewOptions
     from nbprof.views.view import View
 
+
+class Derived(NamedTuple):
+    """A row that is not a line of Python itself, but of a layer or of gradients."""
+
+    of: str
+    """The line or layer it is of."""
+    kind: str
+    """LAYER, BACKWARD or GRADIENT."""
+
+
+Path = tuple[str | Derived, ...]
+"""The rows from the outermost line to a row; a line is its label."""
 Frame = tuple[Any, ...]
 """A frame of a stack: its values in `FRAME_COLUMNS`."""
 

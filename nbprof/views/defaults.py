@@ -35,5 +35,9 @@ def _has(kind: "ViewKind", order_by: str) -> bool:
 def _columns(kind: "ViewKind", profile: "Profile") -> tuple[str, ...]:
     if profile.recording.tfprof:
         return TFPROF_SELECTED
-    has_ops = "ops" in profile.recording.watched
-    return tuple(name for name in kind.select if has_ops or not COLUMNS[name].of_ops)
+    watched = profile.recording.watched
+    return tuple(
+        name
+        for name in kind.select
+        if (COLUMNS[name].needs or ("ops" if COLUMNS[name].of_ops else "")) in ("", *watched)
+    )

@@ -1,7 +1,7 @@
 """Rows of a tree of Python lines, made of the stacks that lead to them."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
 
 import pandas as pd
 
@@ -9,23 +9,20 @@ from nbprof.arrays import NONE
 from nbprof.protos.texts import to_utf8
 from nbprof.views.tree_nesting import Nesting, visiting_order
 
-
-class Derived(NamedTuple):
-    """A row that is not a line of Python itself, but of a layer, of gradients or the like."""
-
-    of: str
-    """What it is of: the label of a line, or a name."""
-    kind: str
-    """What it is, as its view defines it."""
-
-
-Path = tuple[str | Derived, ...]
-"""The rows from the outermost line to a row; a line is its label."""
+Path = tuple[str, ...]
+"""The labels from the outermost line to a row."""
+Row = TypeVar("Row", bound=Hashable)
+"""What stands for a row in a path: a label, or whatever a view needs."""
 
 LONGEST_NAME = 19
 """Longest function name that is not cut, in bytes."""
 CUT_NAME = 17
 """Bytes that remain of a function name that is cut."""
+
+
+def place_of(file: str, line: int) -> str:
+    """Name a place in a file: `train.py:9`, and `In [3]:9` in a cell."""
+    return f"{file.rpartition('/')[2]}:{line}"
 
 
 def label(file: str, line: int, function: str) -> str:
@@ -36,7 +33,7 @@ def label(file: str, line: int, function: str) -> str:
     encoded = to_utf8(function)
     if len(encoded) > LONGEST_NAME:
         function = encoded[:CUT_NAME].decode(errors="replace") + "..."
-    return f"{file.rpartition('/')[2]}:{line}:{function}" if file else function
+    return f"{place_of(file, line)}:{function}" if file else function
 
 
 def labelled(frames: pd.DataFrame) -> pd.DataFrame:
@@ -45,9 +42,9 @@ def labelled(frames: pd.DataFrame) -> pd.DataFrame:
     return frames.assign(label=pd.Series(labels, frames.index, dtype=object))
 
 
-def stack_rows(paths: list[Path]) -> tuple[list[Path], Nesting]:
+def stack_rows(paths: list[tuple[Row, ...]]) -> tuple[list[tuple[Row, ...]], Nesting]:
     """Make a row for each line, with siblings in order of first occurrence."""
-    found: dict[Path, int] = {}
+    found: dict[tuple[Row, ...], int] = {}
     parent: list[int] = []
     for path in paths:
         if path not in found:

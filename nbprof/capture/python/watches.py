@@ -22,6 +22,8 @@ class PythonExtent:
     """The files whose lines are counted for the line view, and those of all cells."""
     codes: tuple[CodeType, ...] = ()
     """The functions whose lines are counted besides."""
+    threads: bool = False
+    """Whether to sample the stacks of the cell's other threads, too."""
 
 
 WATCHES: Mapping[str, Callable[[PythonExtent], Watch]] = {
@@ -40,7 +42,7 @@ def runs_alone(extent: PythonExtent) -> bool:
 def sampler_for(extent: PythonExtent) -> StackSampler:
     """Return the sampler of the cell's stacks: dense if a view is made of them alone."""
     dense = bool(extent.view) and VIEWS[extent.view].needs == "samples"
-    return StackSampler(DENSE if dense else SPARSE)
+    return StackSampler(DENSE if dense else SPARSE, threads=extent.threads)
 
 
 def watch_for(extent: PythonExtent) -> Watch | None:

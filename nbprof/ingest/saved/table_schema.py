@@ -25,6 +25,7 @@ POINTERS = {
         "step": Pointer("steps", "step"),
         "thread": Pointer("threads", optional=False),
         "layer": Pointer("layers", optional=False),
+        "call": Pointer("dispatches"),
         "input_shapes": Pointer("shapes", optional=False),
         "output_shapes": Pointer("shapes", optional=False),
     },
@@ -38,6 +39,7 @@ POINTERS = {
         "caller": Pointer("functions", optional=False),
         "function": Pointer("functions", optional=False),
     },
+    "dispatches": {"thread": Pointer("threads_of_python", optional=False)},
 }
 """Columns that refer to tables, by table; not `stack`, since a stack may have no frames."""
 
@@ -78,7 +80,9 @@ _HELD = {
     "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},
     "spent": {TEXT: "category host", WHOLE: "ns"},
     "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
-    "samples_of_python": {WHOLE: "start_ns duration_ns thread stack"},
+    "samples_of_python": {WHOLE: "start_ns duration_ns thread stack held_ns"},
+    "threads_of_python": {TEXT: "name"},
+    "dispatches": {WHOLE: "start_ns end_ns watch_ns stack", TEXT: "what"},
     "functions": {
         TEXT: "file function", WHOLE: "line", TRUTH: "framework",
         NUMBERS: "calls primitive_calls self_ns total_ns",
@@ -112,7 +116,8 @@ def kinds_of(table: str) -> dict[str, str]:
 
 
 _OPTIONAL = {
-    "events": set(summed_columns()),
+    "events": {*summed_columns(), "call"},
+    "samples_of_python": {"held_ns"},
     "nodes": {"data_format", "float_ops", "fused", "has_stack", "kernel", "trainable", "types"},
     "allocations": {"host"},
     "frames": {"function_line"},

@@ -175,6 +175,7 @@ def _unseen(host: HostEvents, runs: "Runs") -> Mask:
 def _source_tables(trace: "RecordedTrace", attribution: "Attribution") -> Tables:
     sources, cells = attribution.sources, trace.capture.cells
     sampled = [python_stacks.in_cells(stack, cells) for stack in trace.samples.stacks]
+    sampled += attribution.python_calls.paths
     known, from_trace = sources.stacks, sources.module_stacks
     texts = python_lines.line_texts([*known, *sampled], cells)
     in_cells = python_lines.cell_texts((*known, *from_trace, *sampled), cells)
@@ -317,6 +318,7 @@ def event_table(
             "is_run": runs.is_run,
             "accelerator": runs.accelerator,
             "stack": attribution.sources.stack.astype(np.int32),
+            "call": attribution.python_calls.of_run.astype(np.int32),
             "layer": placed.row.astype(np.int32),
             "backward": placed.backward,
             **memory_of_runs(work.allocations, runs, unseen),
