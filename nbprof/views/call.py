@@ -11,7 +11,7 @@ import pandas as pd
 from nbprof.views import tree
 from nbprof.views.measure import Members, Metrics, add_up, measure
 from nbprof.views.row_labels import Labels
-from nbprof.views.stack_rows import Path, labelled, source_texts, stack_rows
+from nbprof.views.stack_rows import Path, labelled, row_lines, source_texts, stack_rows
 from nbprof.views.tree_filter import Rules
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def _call_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         labels=Labels(profile, options.step, nowhere, np.zeros(0, np.intp), are_nodes=False),
         texts={"source": source_texts([path[-1] for path in rows], frames)},
         rules=RULES,
+        row_lines=row_lines([path[-1] for path in rows], frames),
     )
 
 

@@ -153,11 +153,16 @@ class Fitting:
         return None
 
     def fit_cells(self) -> None:
-        """Pack the source of the cells if it is short; the code view shows its lines anyway."""
+        """Pack the source of the cells and of as many files as fit, the first ones first.
+
+        The lines that cost something are in the views anyway.
+        """
         profile = self.report.profile
-        if profile is not None and len(profile.cells):
-            room = CELLS_SHARE * self.left()
-            self.parts.cells, _ = self.attempt(room, partial(pack_cells, profile))
+        files = [] if profile is None else profile.cells["file"].unique().tolist()
+        room = CELLS_SHARE * self.left()
+        while profile is not None and files and self.parts.cells is None:
+            self.parts.cells, _ = self.attempt(room, partial(pack_cells, profile, files=files))
+            files = files[: len(files) // 2]
 
     def fit_timeline(self, timeline: Timeline) -> None:
         """Pack the timeline: all events, or else stretches, the longest events and sums in bins."""

@@ -18,6 +18,8 @@ _COMMENT = re.compile(
     r"^\s*/\*\*.*?\*/\n|^\s*//[^\n]*\n|/\*\* @type \{[^\n]*?\} \*/ ?", re.M | re.S
 )
 _EXPORT = re.compile(r"^export ", re.M)
+_INDENT = re.compile(r"^\s+", re.M)
+"""Matches indentation and empty lines; no text in the modules runs over several lines."""
 
 
 def modules(first: Path = EXPLORER) -> list[Path]:
@@ -49,7 +51,7 @@ def packed_script() -> str:
 
 def _without_comments(module: Path) -> str:
     text = _IMPORT.sub("", module.read_text(encoding="utf-8"))
-    return _COMMENT.sub("", _EXPORT.sub("", text))
+    return _INDENT.sub("", _COMMENT.sub("", _EXPORT.sub("", text)))
 
 
 @cache

@@ -328,6 +328,23 @@ def test_short_cells_are_shipped_whole():
     assert long["cells"] is None
 
 
+def test_the_files_that_fit_are_shipped_the_first_ones_first():
+    chance = random.Random(0)
+    noise = [f"{chance.random()}" for _ in range(40_000)]
+    cells = pd.DataFrame(
+        {
+            "file": ["In [3]"] + ["a.py"] * 100 + ["b.py"] * 39_900,
+            "line": range(40_001),
+            "text": ["step()", *noise],
+        }
+    )
+
+    data = PageData(output_of(replace(TRAINED, cells=cells).code()))
+
+    files = {data.strings[int(code)] for code in data.numbers(data["cells"]["files"])}
+    assert files == {"In [3]"}
+
+
 def test_nothing_is_packed_if_the_view_does_not_fit():
     assert payload_within(report_of(SMALL.op()), 100) is None
 

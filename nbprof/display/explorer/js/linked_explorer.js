@@ -98,19 +98,29 @@ export class Explorer {
     });
   }
 
-  /** @returns {Source | null} null without a code view, or if that has no lines */
+  /** @returns {Source | null} null if no view has rows that are lines */
   newSource() {
-    const code = this.data.views.findIndex((view) => view.name === "code" && !view.per_step);
-    if (code < 0) return null;
-    const source = new Source(this.data.table(code), this.data.cells, (rows) => {
-      if (this.place !== code) this.show(code);
-      this.table.reveal(rows[0]);
-      rows.slice(1).forEach((row) => this.state.reveal(row));
-      this.state.selected = new Set(rows);
-      this.table.refreshRows();
-      this.changed("selection");
-    });
-    return source.lines.length ? source : null;
+    const { data } = this;
+    const places = data.views.flatMap(({ lines, per_step }, place) => (lines && !per_step ? [place] : []));
+    const source = new Source(
+      places.map((place) => data.table(place)),
+      data.cells,
+      (table, rows) => this.selectRows(places.find((place) => data.table(place) === table) ?? 0, rows),
+    );
+    return source.hasLines ? source : null;
+  }
+
+  /**
+   * @param {number} place of a view
+   * @param {number[]} rows
+   */
+  selectRows(place, rows) {
+    if (this.place !== place) this.show(place);
+    this.table.reveal(rows[0]);
+    rows.slice(1).forEach((row) => this.state.reveal(row));
+    this.state.selected = new Set(rows);
+    this.table.refreshRows();
+    this.changed("selection");
   }
 
   /** @returns {HTMLElement} all panels, from top to bottom */
@@ -159,7 +169,8 @@ export class Explorer {
   }
 
   applyNumbers() {
-    this.numbers.apply(this.state, this.source?.table);
+    this.numbers.apply(this.state, this.source?.tables ?? []);
+    this.source?.follow(this.state.table);
     this.source?.draw();
     this.timeline?.setStatus(this.numbers.describeRange(this.state.table));
   }
@@ -219,8 +230,7 @@ export class Explorer {
     const { source, state } = this;
     const kinds = selectedKinds(state);
     this.timeline?.highlight(kinds);
-    if (source?.table === state.table) source.mark(state.selected, null);
-    else source?.mark(new Set(), kinds);
+    source?.mark(state.table, state.selected, kinds);
   }
 
   reportSelection() {

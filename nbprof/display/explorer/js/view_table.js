@@ -12,7 +12,7 @@ import { numbers } from "./packed_columns.js";
  *   whole?: number | null, data: Packed}} PackedColumn
  * @typedef {{name: string, doc: string, rows: number, of: number, tree?: boolean, short?: boolean,
  *   per_step?: boolean, names: Packed, parent?: Packed, beside: Record<string, Packed>,
- *   frame_rows?: Packed, columns: PackedColumn[],
+ *   frame_rows?: Packed, lines?: {file: Packed, line: Packed}, columns: PackedColumn[],
  *   places?: {row: Packed, steps?: Packed} | null, options: Record<string, string>}} PackedView
  */
 
@@ -116,7 +116,9 @@ export class Table {
     /** The codes of texts shown beside the names, such as the source of a line. */
     this.besideCodes = Object.values(packed.beside).map((column) => numbers(column, buffers));
     this.source = optional(packed.beside.source);
-    const { places } = packed;
+    const { places, lines } = packed;
+    /** For each row the code of its file and its line, which is 0 if it has none of its own. */
+    this.lines = lines ? { file: numbers(lines.file, buffers), line: numbers(lines.line, buffers) } : null;
     /** The row of each kind of op runs: -2 - r if it counts only in the total of row r. */
     this.kindRows = places ? new Int32Array(numbers(places.row, buffers)) : null;
     /** The number of steps in which the node of each kind ran. */
