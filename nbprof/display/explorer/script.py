@@ -12,6 +12,8 @@ EXPLORER = FOLDER / "js" / "explorer.js"
 """The module that shows an explorer."""
 LOADER = FOLDER / "js" / "loader.js"
 """The module that unpacks the explorer in a page."""
+AFTER_STYLE = "\0"
+"""What stands between the style and the script."""
 
 _IMPORT = re.compile(r'^import \{[^}]*\} from "([./\w]+)";\n', re.M)
 _COMMENT = re.compile(
@@ -43,10 +45,11 @@ def script(first: Path = EXPLORER) -> str:
 
 
 @cache
-def packed_script() -> str:
-    """Return the explorer's script as the loader reads it: deflated, in base64."""
+def packed_explorer() -> str:
+    """Return the explorer's style and script as the loader reads them: deflated, in base64."""
     deflater = new_deflater()
-    return b64encode(deflater.compress(script().encode()) + deflater.flush()).decode()
+    text = f"{style()}{AFTER_STYLE}{script()}"
+    return b64encode(deflater.compress(text.encode()) + deflater.flush()).decode()
 
 
 def _without_comments(module: Path) -> str:

@@ -16,7 +16,7 @@ from nbprof.display.explorer import page, payload
 from nbprof.display.explorer.buffer_store import BufferStore
 from nbprof.display.explorer.fit_output import payload_within
 from nbprof.display.explorer.packed_timeline import MOST_STEPS
-from nbprof.display.explorer.script import script
+from nbprof.display.explorer.script import script, style
 from nbprof.view_kinds import op_views
 from nbprof.views import report
 from nbprof.views.report import Report, report_of
@@ -352,7 +352,7 @@ def test_nothing_is_packed_if_the_view_does_not_fit():
 def test_a_page_contains_the_whole_script():
     html = output_of(SMALL.op())
 
-    assert script_of(html) == script()
+    assert script_of(html) == f"{style()}\0{script()}"
 
 
 def test_a_lone_surrogate_in_a_name_breaks_neither_output_nor_page(tmp_path):

@@ -1,7 +1,12 @@
 """The faces of a profile of Python in a real Chromium: source heat map, pictures, callers."""
 
+import math
+
 import pytest
 from playwright.sync_api import expect
+from support.apps import until
+from support.explorer_profiles import TRAINED
+from support.pictures import TAKEN
 from support.python_profiles import ORDERS
 
 pytestmark = pytest.mark.browser
@@ -86,3 +91,143 @@ def test_a_line_of_a_file_stands_among_its_neighbours_and_selects_its_row(page):
 
     expect(page.locator(".nbx-row[aria-selected=true]")).to_contain_text("cleaning.py:63:parse")
     expect(page.locator(".nbx-source [aria-current=true]")).to_have_count(1)
+
+
+def picture(page, name):
+    page.get_by_label("Picture").select_option(name)
+    return page.locator(".nbx-flame canvas").first
+
+
+def tip(page):
+    return page.locator(".nbx-flame .nbx-tip").first
+
+
+def press(page, key):
+    page.keyboard.press(key)
+    return tip(page).inner_text().rpartition(": ")[0]
+
+
+def test_an_icicle_grows_downwards_and_a_flame_upwards(page):
+    tips = {}
+    for name in ("icicle", "flame"):
+        canvas = picture(page, name)
+        box = canvas.bounding_box()
+        assert canvas.get_attribute("aria-label").startswith(f"{name} of wall time")
+        for end, y in (("top", 8), ("bottom", box["height"] - 8)):
+            page.mouse.move(box["x"] + 40, box["y"] + y)
+            tips[name, end] = tip(page).inner_text().rpartition(": ")[0]
+
+    assert tips["icicle", "top"] == tips["flame", "bottom"] == "_TFProfRoot"
+    assert tips["icicle", "bottom"] == tips["flame", "top"] == "cleaning.py:69:parse_one"
+
+
+def test_arrow_keys_go_where_they_point_in_every_picture(page):
+    inwards = {"icicle": "ArrowUp", "flame": "ArrowDown", "sunburst": "ArrowUp"}
+    for name, inward in inwards.items():
+        outward = {"ArrowUp": "ArrowDown", "ArrowDown": "ArrowUp"}[inward]
+        picture(page, name).focus()
+        assert press(page, "Home") == "_TFProfRoot", name
+        assert press(page, outward) == "In [3]:41:<module>", name
+        assert press(page, "ArrowRight") == "In [3]:40:<module>", name
+        assert press(page, outward) == "pandas: read_csv", name
+        assert press(page, inward) == "In [3]:40:<module>", name
+
+
+def around(box, turn, part):
+    """Return a point of a sunburst: turns from noon, and the part of the radius."""
+    angle = 2 * math.pi * turn
+    radius = part * box["height"] / 2
+    middle = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    return middle["x"] + radius * math.sin(angle), middle["y"] - radius * math.cos(angle)
+
+
+def test_a_sunburst_zooms_by_a_click_and_out_by_one_in_the_middle(page):
+    canvas = picture(page, "sunburst")
+    box = canvas.bounding_box()
+    page.mouse.move(*around(box, 0.95, 0.35))
+    assert tip(page).inner_text() == "In [3]:40:<module>: 180.00ms, 14.3%"
+
+    page.mouse.click(*around(box, 0.4, 0.35))
+    crumbs = page.locator(".nbx-crumbs button")
+    expect(crumbs).to_have_text(["_TFProfRoot", "In [3]:41:<module>"])
+    selected = page.locator(".nbx-row[aria-selected=true]")
+    expect(selected).to_contain_text("In [3]:41:<module>")
+    page.mouse.move(*around(box, 0.95, 0.35))
+    assert tip(page).inner_text() == "pandas: groupby: 120.00ms, 9.5%"
+
+    page.mouse.click(*around(box, 0, 0))
+    expect(crumbs).to_have_count(0)
+    expect(selected).to_contain_text("_TFProfRoot")
+    assert canvas.bounding_box() == box
+
+
+def test_keys_zoom_a_sunburst(page):
+    picture(page, "sunburst").focus()
+    press(page, "Home")
+    press(page, "ArrowDown")
+
+    page.keyboard.press("Enter")
+    crumbs = page.locator(".nbx-crumbs button")
+    expect(crumbs).to_have_text(["_TFProfRoot", "In [3]:41:<module>"])
+    page.keyboard.press("Escape")
+
+    expect(crumbs).to_have_count(0)
+    assert tip(page).inner_text().startswith("In [3]:41:<module>: ")
+
+
+def test_the_picture_stays_when_the_view_changes_and_lists_have_none(chrome, tmp_path):
+    TRAINED.scope().to_html(tmp_path / "trained.html")
+    page = chrome.new_page()
+    page.goto((tmp_path / "trained.html").as_uri())
+    page.locator(".nbx").wait_for()
+    canvas = page.locator(".nbx-flame canvas").last
+    page.get_by_label("Picture").select_option("sunburst")
+
+    button(page, "op").click()
+    assert not page.get_by_label("Picture").is_visible()
+    until(page, lambda: canvas.get_attribute("aria-label").startswith("icicle of"))
+
+    button(page, "graph").click()
+    assert page.get_by_label("Picture").input_value() == "sunburst"
+    until(page, lambda: canvas.get_attribute("aria-label").startswith("sunburst of"))
+
+
+def test_a_sunburst_has_the_colours_of_the_flame(page):
+    at = "([canvas, x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]"
+    handle = picture(page, "icicle").element_handle()
+    in_icicle = page.evaluate(at, [handle, 380, 90])
+    box = picture(page, "sunburst").bounding_box()
+    x, y = around(box, 0.02, 0.96)
+
+    assert page.evaluate(at, [handle, x - box["x"], y - box["y"]]) == in_icicle
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "pixels", "zoom"), [(1200, 1, 1), (400, 1, 1), (640, 2, 1), (1280, 1, 2)]
+)
+@pytest.mark.parametrize("name", ["flame", "sunburst"])
+def test_faces_fit_small_and_zoomed_pages(chrome, file, width, pixels, zoom, scheme, name):
+    context = chrome.new_context(
+        viewport={"width": width, "height": 900},
+        device_scale_factor=pixels,
+        color_scheme=scheme,
+        reduced_motion="reduce",
+        offline=True,
+    )
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.locator(".nbx").wait_for()
+    page.evaluate("zoom => { document.body.style.zoom = zoom }", zoom)
+    for panel in ("Source", "Calls"):
+        button(page, panel).click()
+    canvas = picture(page, name)
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    box = canvas.bounding_box()
+    middle = box["x"] + box["width"] / 2
+    page.mouse.move(middle, box["y"] + (box["height"] / 2 if name == "sunburst" else 90 * zoom))
+    assert tip(page).inner_text().startswith("_TFProfRoot: 1.26sec")
+    TAKEN.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=TAKEN / f"faces-{name}-{width}-{zoom}-{scheme}.png", full_page=True)
+    context.close()

@@ -93,7 +93,9 @@ export class Source {
       else if (line.line > before.line + 1) body.append(wideRow(columns.length, "td", {}, "⋯"));
       body.append(this.rows[at]);
     });
-    const own = columns.map(({ title, role, help }) => ({ title: table.tree ? `${title} ${role}` : title, help }));
+    const own = columns.map(({ title, role, help }) => {
+      return { title: table.tree ? `${title} ${role}` : title, help };
+    });
     const titles = [{ title: "line", help: "" }, { title: "source", help: "" }, ...own];
     const heads = titles.map(({ title, help }) => element("th", { scope: "col", title: help }, title));
     const head = element("tr", {}, ...heads);
