@@ -114,6 +114,9 @@ class View:
     """Returns where the events count; None for a printed report."""
     row_lines: RowLines | None = None
     """The lines of the frame's rows; only where rows are lines, and None for a printed report."""
+    row_functions: "npt.NDArray[np.intp] | None" = None
+    """The rows of `profile.functions` that the frame's rows show, -1 for none; only where rows are
+    functions."""
     profile: "Profile | None" = None
     """The profile, for the explorer's other views; None for a printed report."""
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 from support.by_hand import FRAME, profile
 
@@ -100,3 +101,32 @@ ORDERS = sampled(
     source={CELL_NAME: CELL, MODULE: CLEANING},
 )
 """A cell that reads orders and spends most of its time on parsing dates in a file."""
+
+
+FUNCTIONS = pd.DataFrame(
+    [
+        ("In [3]", 1, "<module>", 1, 1, 10, 1000),
+        ("/home/ada/shop/cleaning.py", 60, "parse", 1, 1, 90, 900),
+        ("/home/ada/shop/cleaning.py", 67, "parse_one", 5000, 5000, 500, 810),
+        ("~", 0, "{method 'split' of 'str' objects}", 5000, 5000, 310, 310),
+    ],
+    columns=["file", "line", "function", "calls", "primitive_calls", "self_ns", "total_ns"],
+).assign(framework=False)
+CALLS = pd.DataFrame(
+    [(0, 1, 1, 1, 90, 900), (1, 2, 5000, 5000, 500, 810), (2, 3, 5000, 5000, 310, 310)],
+    columns=["caller", "function", "calls", "primitive_calls", "self_ns", "total_ns"],
+)
+
+
+def with_calls(made, functions=FUNCTIONS, calls=CALLS):
+    """Return the profile with functions and their calls of each other."""
+    return made.with_values(functions=functions, calls=calls)
+
+
+def view_of_functions(made, names):
+    """Return the op view as if its rows were functions, with these names first."""
+    view = made.op()
+    rest = view.frame["name"].iloc[len(names) :].tolist()
+    rows = [*range(len(names)), *(-1 for _ in rest)]
+    frame = view.frame.assign(name=[*names, *rest])
+    return replace(view, frame=frame, row_functions=np.array(rows))

@@ -41,6 +41,7 @@ def pack_view(
         "of": len(view.frame),
         "tree": view.is_tree,
         "short": view.is_tree and not VIEWS[view.name].full_names,
+        "calls": VIEWS[view.name].rows_are_calls,
         "per_step": view.options.step == -1,
         "stated": not VIEWS[view.name].adds_up,  # totals are not sums, so parts overlap
         "names": store.texts(_texts(view.frame["name"].iloc[chosen])),
@@ -68,6 +69,8 @@ def pack_view(
             "file": store.texts(lines.file.tolist()),
             "line": store.numbers(lines.line),
         }
+    if view.row_functions is not None:
+        described["functions"] = store.numbers(view.row_functions[chosen])
     if kinds is not None:
         described["places"] = kinds.pack_places(view, chosen, store)
     if len(chosen) < len(view.frame):

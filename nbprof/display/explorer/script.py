@@ -1,6 +1,7 @@
 """The JavaScript modules as one script, joined in the order of their imports."""
 
 import re
+import zlib
 from base64 import b64encode
 from functools import cache
 from pathlib import Path
@@ -47,7 +48,7 @@ def script(first: Path = EXPLORER) -> str:
 @cache
 def packed_explorer() -> str:
     """Return the explorer's style and script as the loader reads them: deflated, in base64."""
-    deflater = new_deflater()
+    deflater = new_deflater(zlib.Z_BEST_COMPRESSION)
     text = f"{style()}{AFTER_STYLE}{script()}"
     return b64encode(deflater.compress(text.encode()) + deflater.flush()).decode()
 

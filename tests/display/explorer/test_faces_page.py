@@ -5,9 +5,9 @@ import math
 import pytest
 from playwright.sync_api import expect
 from support.apps import until
-from support.explorer_profiles import TRAINED
+from support.explorer_profiles import SMALL, TRAINED
 from support.pictures import TAKEN
-from support.python_profiles import ORDERS
+from support.python_profiles import ORDERS, view_of_functions, with_calls
 
 pytestmark = pytest.mark.browser
 
@@ -231,3 +231,63 @@ def test_faces_fit_small_and_zoomed_pages(chrome, file, width, pixels, zoom, sch
     TAKEN.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=TAKEN / f"faces-{name}-{width}-{zoom}-{scheme}.png", full_page=True)
     context.close()
+
+
+def select(page, name):
+    page.locator(".nbx-body .nbx-row", has_text=name).first.locator(".nbx-name").click()
+
+
+def parties(page, side):
+    return page.get_by_role("list", name=side, exact=True).locator("li").all_inner_texts()
+
+
+def test_the_calls_of_a_row_are_shown_and_lead_on(page):
+    button(page, "Calls").click()
+    select(page, "cleaning.py:63:parse")
+
+    focus = page.locator(".nbx-callee")
+    expect(focus).to_have_text("cleaning.py:63:parse870.00ms")
+    assert [text.split() for text in parties(page, "called by")] == [
+        ["In", "[3]:6:clean", "870.00ms", "100.0%"]
+    ]
+    assert [text.split() for text in parties(page, "calls")] == [
+        ["cleaning.py:69:parse_one", "520.00ms", "59.8%"],
+        ["cleaning.py:68:parse_one", "310.00ms", "35.6%"],
+    ]
+
+    page.locator(".nbx-calls").get_by_role("button", name="69:parse_one").focus()
+    page.keyboard.press("Enter")
+
+    expect(focus).to_have_text("cleaning.py:69:parse_one520.00ms")
+    expect(focus).to_be_focused()
+    selected = page.locator(".nbx-row[aria-selected=true]")
+    expect(selected).to_contain_text("cleaning.py:69:parse_one")
+
+
+def test_the_calls_of_a_function_are_counted(chrome, tmp_path):
+    view = view_of_functions(with_calls(SMALL), ["<module>", "parse", "parse_one"])
+    view.to_html(tmp_path / "functions.html")
+    page = chrome.new_page()
+    page.goto((tmp_path / "functions.html").as_uri())
+    page.locator(".nbx").wait_for()
+    button(page, "Calls").click()
+
+    select(page, "parse_one")
+
+    assert "5,000 calls" in page.locator(".nbx-callee").inner_text()
+    assert [text.split("\n")[0] for text in parties(page, "called by")] == ["parse"]
+    split = page.locator(".nbx-calls button", has_text="{method 'split'")
+    expect(split).to_be_disabled()
+    expect(split).to_contain_text("5,000 calls")
+    page.locator(".nbx-calls button", has_text="parse").click()
+    expect(page.locator(".nbx-callee")).to_contain_text("1 call")
+
+
+def test_the_code_view_whose_rows_do_not_call_each_other_has_no_calls(chrome, tmp_path):
+    TRAINED.code().to_html(tmp_path / "code.html")
+    page = chrome.new_page()
+    page.goto((tmp_path / "code.html").as_uri())
+    page.locator(".nbx").wait_for()
+
+    assert button(page, "Source").count() == 1
+    assert button(page, "Calls").count() == 0

@@ -34,7 +34,7 @@ TESTS = Path(__file__).parent.parent
 def test_the_script_is_small_and_has_neither_comments_nor_imports():
     joined = script()
 
-    assert len(packed_explorer()) < 51_000
+    assert len(packed_explorer()) < 52_000
     assert not re.search(r"/\*\*|^\s*//|^import |^export ", joined, re.M)
     assert "</" not in joined
 

@@ -16,7 +16,7 @@ import { format, share } from "./units.js";
 /** @typedef {import("./colours.js").Paint} Paint */
 /** @typedef {import("./flame_layout.js").Block} Block */
 
-const KEYS = "; arrow keys go from block to block, Enter zooms, Escape zooms out";
+const FLAME_KEYS = "; arrow keys go from block to block, Enter zooms, Escape zooms out";
 
 export class Flame {
   /**
@@ -154,7 +154,7 @@ export class Flame {
     const paint = this.paintOf(column);
     if (paint) this.paint(width, this.picture.setLevels(this.levels), paint);
     this.legend.replaceChildren(...swatches(paint?.legend ?? []));
-    this.canvas.setHelp(this.blocks.length ? this.picture.hint + KEYS : "there is nothing to draw");
+    this.canvas.setHelp(this.blocks.length ? this.picture.hint + FLAME_KEYS : "there is nothing to draw");
   }
 
   /**

@@ -1,5 +1,6 @@
 /** The explorer as a whole: its panels are linked, a choice in one shows in the others. */
 
+import { Calls } from "./calls.js";
 import { copyText, saveCsv } from "./clipboard.js";
 import { afterPaint, element, ownKeys } from "./dom.js";
 import { Flame } from "./flame.js";
@@ -50,6 +51,7 @@ export class Explorer {
     this.flame = new Flame(data.kinds, (row) => this.select(row));
     this.timeline = this.newTimeline();
     this.source = this.newSource();
+    this.calls = this.newCalls();
     this.toolbar = this.newToolbar();
     this.element = this.arrange();
     this.element.addEventListener("keydown", (event) => this.key(event));
@@ -82,6 +84,7 @@ export class Explorer {
     toolbar.addPanel("Flame", this.flame, open);
     if (this.timeline) toolbar.addPanel("Timeline", this.timeline, open);
     if (this.source) toolbar.addPanel("Source", this.source, open);
+    if (this.calls) toolbar.addPanel("Calls", this.calls, open);
     return toolbar;
   }
 
@@ -110,6 +113,13 @@ export class Explorer {
     return source.hasLines ? source : null;
   }
 
+  /** @returns {Calls | null} null if no view has rows that call each other */
+  newCalls() {
+    const { views, calls } = this.data;
+    const shown = views.some((view) => view.calls || (view.functions && calls));
+    return shown ? new Calls(calls, (row) => this.select(row)) : null;
+  }
+
   /**
    * @param {number} place of a view
    * @param {number[]} rows
@@ -135,6 +145,7 @@ export class Explorer {
       ...(this.timeline ? [this.timeline.element] : []),
       this.flame.element,
       ...(this.source ? [this.source.element] : []),
+      ...(this.calls ? [this.calls.element] : []),
       this.table.grid,
       ...(missing ? [element("p", { class: "nbx-line nbx-note" }, missing)] : []),
     );
@@ -165,6 +176,7 @@ export class Explorer {
     this.table.show(state);
     this.toolbar.show(place, state, this.numbers.canAverage(state.table));
     this.flame.show(state);
+    this.calls?.show(state);
     this.reportSelection();
   }
 
@@ -221,6 +233,7 @@ export class Explorer {
   updatePanels() {
     if (this.closed) return;
     this.flame.draw();
+    this.calls?.draw();
     this.highlight();
     if (this.unreported) this.reportSelection();
   }
