@@ -14,6 +14,12 @@ def calls_of(profile: "Profile | None") -> "pd.DataFrame | None":
     return calls if calls is not None and len(calls) else None
 
 
+def functions_of(profile: "Profile") -> "pd.DataFrame":
+    """Return the table of functions of a profile that has calls."""
+    functions: pd.DataFrame = getattr(profile, "functions")  # noqa: B009
+    return functions
+
+
 def function_names(functions: "pd.DataFrame") -> list[str]:
     """Name functions as pstats does: `train.py:9(step)`, and a C function by itself."""
     columns = (functions[name].tolist() for name in ("file", "line", "function"))

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from nbprof.display import source_html
-from nbprof.display.call_tables import calls_of, function_names
+from nbprof.display.call_tables import calls_of, function_names, functions_of
 from nbprof.display.text import heading, own_number, plain_count, title, tree_records
 from nbprof.units import format_micros
 from nbprof.view_kinds import VIEWS
@@ -82,8 +82,7 @@ def _calls(view: "View") -> Iterator[str]:
     """Write the callers and callees of the heaviest functions, if functions were watched."""
     edges = calls_of(view.profile)
     if view.profile is not None and edges is not None:
-        functions = view.profile.functions
-        yield from source_html.calls(view, function_names(functions), edges)
+        yield from source_html.calls(view, function_names(functions_of(view.profile)), edges)
 
 
 def _lead(lead: "Lead") -> Iterator[str]:

@@ -113,7 +113,7 @@ def _parties(edges: "pd.DataFrame", end: str, names: list[str]) -> str:
     heaviest = edges.head(MOST_CALLS)
     columns = (heaviest[name].tolist() for name in (end, "calls", "total_ns"))
     parties = [
-        f"{escape(names[number])} <small>{count:,} calls, {format_micros(ns / 1e3)}</small>"
+        f"{escape(names[number])} <small>{count:,} call{'s' * (count != 1)}, {format_micros(ns / 1e3)}</small>"
         for number, count, ns in zip(*columns, strict=True)
     ]
     if len(edges) > len(heaviest):

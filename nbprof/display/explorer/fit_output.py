@@ -164,8 +164,9 @@ class Fitting:
         profile, calls = self.report.profile, calls_of(self.report.profile)
         most = 0 if calls is None else min(len(calls), MOST_CALLS)
         room = CALLS_SHARE * self.left()
-        while profile is not None and most and self.parts.calls is None:
-            self.parts.calls, _ = self.attempt(room, partial(pack_calls, profile, most=most))
+        while profile is not None and calls is not None and most and self.parts.calls is None:
+            pack = partial(pack_calls, profile, calls, most=most)
+            self.parts.calls, _ = self.attempt(room, pack)
             most = most // 2 if most // 2 >= LEAST_CALLS else 0
 
     def fit_cells(self) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbprof.display.call_tables import function_names
+from nbprof.display.call_tables import function_names, functions_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,10 +16,11 @@ MOST_CALLS = 20_000
 """Most pairs of caller and callee in an explorer: the heaviest."""
 
 
-def pack_calls(profile: "Profile", store: "BufferStore", most: int = MOST_CALLS) -> dict[str, Any]:
+def pack_calls(
+    profile: "Profile", calls: "pd.DataFrame", store: "BufferStore", most: int = MOST_CALLS
+) -> dict[str, Any]:
     """Store all functions and the heaviest pairs of caller and callee, and describe them."""
-    functions: pd.DataFrame = profile.functions
-    calls: pd.DataFrame = profile.calls
+    functions = functions_of(profile)
     order = np.argsort(-calls["total_ns"].to_numpy(np.float64), kind="stable")[:most]
     heaviest = calls.iloc[order]
     return {

@@ -68,8 +68,9 @@ def whole_payload(report: "Report", panels: Sequence[str] = ("flame", "timeline"
     )
     if report.profile is not None and len(report.profile.cells):
         parts.cells = pack_cells(report.profile, store)
-    if report.profile is not None and calls_of(report.profile) is not None:
-        parts.calls = pack_calls(report.profile, store)
+    calls = calls_of(report.profile)
+    if report.profile is not None and calls is not None:
+        parts.calls = pack_calls(report.profile, calls, store)
     if kinds is not None:
         parts.kinds = kinds.pack(store)
         timeline = timeline_of(kinds)

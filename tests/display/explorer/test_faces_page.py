@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from support.apps import until
 from support.explorer_profiles import SMALL, TRAINED
-from support.pictures import TAKEN
+from support.pictures import TAKEN, take
 from support.python_profiles import ORDERS, view_of_functions, with_calls
 
 pytestmark = pytest.mark.browser
@@ -274,13 +274,13 @@ def test_the_calls_of_a_function_are_counted(chrome, tmp_path):
 
     select(page, "parse_one")
 
-    assert "5,000 calls" in page.locator(".nbx-callee").inner_text()
+    expect(page.locator(".nbx-callee")).to_contain_text("5,000 calls")
     assert [text.split("\n")[0] for text in parties(page, "called by")] == ["parse"]
     split = page.locator(".nbx-calls button", has_text="{method 'split'")
     expect(split).to_be_disabled()
     expect(split).to_contain_text("5,000 calls")
     page.locator(".nbx-calls button", has_text="parse").click()
-    expect(page.locator(".nbx-callee")).to_contain_text("1 call")
+    expect(page.locator(".nbx-callee")).to_have_text("parse0.90us1 call")
 
 
 def test_the_code_view_whose_rows_do_not_call_each_other_has_no_calls(chrome, tmp_path):
@@ -291,3 +291,18 @@ def test_the_code_view_whose_rows_do_not_call_each_other_has_no_calls(chrome, tm
 
     assert button(page, "Source").count() == 1
     assert button(page, "Calls").count() == 0
+
+
+def test_the_pictures_in_the_docs_show_these_faces(request, chrome, file):
+    update = request.config.getoption("--update-golden")
+    page = chrome.new_page(viewport={"width": 1000, "height": 1100})
+    page.goto(file.as_uri())
+    page.locator(".nbx").wait_for()
+    picture(page, "sunburst")
+    take(page, [page.locator(".nbx")], "explorer-sunburst.png", update)
+    for name in ("Flame", "Source", "Calls"):
+        button(page, name).click()
+    page.get_by_label("Heat").select_option("wall time self")
+    select(page, "cleaning.py:63:parse")
+    expect(page.locator(".nbx-callee")).to_contain_text("cleaning.py:63:parse")
+    take(page, [page.locator(".nbx")], "explorer-source.png", update)
