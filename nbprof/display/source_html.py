@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbprof.display.call_tables import Frame
 from nbprof.units import format_micros
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import pandas as pd
 
     from nbprof.columns import Column
     from nbprof.views.view import View
@@ -91,7 +91,7 @@ def _texts(view: "View") -> dict[Line, str]:
     return known
 
 
-def calls(view: "View", names: "list[str]", edges: "pd.DataFrame") -> Iterator[str]:
+def calls(view: "View", names: "list[str]", edges: Frame) -> Iterator[str]:
     """Write the callers and callees of the heaviest functions; `names` are those of all."""
     if view.row_functions is None:
         return
@@ -108,14 +108,18 @@ def calls(view: "View", names: "list[str]", edges: "pd.DataFrame") -> Iterator[s
     yield "</tbody></table></details>"
 
 
-def _parties(edges: "pd.DataFrame", end: str, names: list[str]) -> str:
+def _parties(edges: Frame, end: str, names: list[str]) -> str:
     """Write one end of the heaviest of these calls, with how often and how long they ran."""
     heaviest = edges.head(MOST_CALLS)
     columns = (heaviest[name].tolist() for name in (end, "calls", "total_ns"))
     parties = [
-        f"{escape(names[number])} <small>{count:,} call{'s' * (count != 1)}, {format_micros(ns / 1e3)}</small>"
+        f"{escape(names[number])} <small>{_times(count)}, {format_micros(ns / 1e3)}</small>"
         for number, count, ns in zip(*columns, strict=True)
     ]
     if len(edges) > len(heaviest):
         parties.append(f"<small>… and {len(edges) - len(heaviest):,} more</small>")
     return "<br>".join(parties)
+
+
+def _times(count: int) -> str:
+    return f"{count:,} call{'' if count == 1 else 's'}"

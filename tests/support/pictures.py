@@ -36,7 +36,8 @@ def take(page, shown, name, update=False):
         image.quantize(COLOURS).save(folder / name, optimize=True, pnginfo=about)
     if name in IN_DOCS:
         assert words_of(SHOWN / name) == words, (
-            f"docs/images/{name} is stale; make test ARGS='-k \"jupyter or picture\" --update-golden' replaces it"
+            f"docs/images/{name} is stale; "
+            "make test ARGS='-k \"jupyter or picture\" --update-golden' replaces it"
         )
 
 

@@ -4,11 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbprof.display.call_tables import function_names, functions_of
+from nbprof.display.call_tables import Frame, function_names, functions_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from nbprof._profile import Profile
     from nbprof.display.explorer.buffer_store import BufferStore
 
@@ -17,7 +15,7 @@ MOST_CALLS = 20_000
 
 
 def pack_calls(
-    profile: "Profile", calls: "pd.DataFrame", store: "BufferStore", most: int = MOST_CALLS
+    profile: "Profile", calls: Frame, store: "BufferStore", most: int = MOST_CALLS
 ) -> dict[str, Any]:
     """Store all functions and the heaviest pairs of caller and callee, and describe them."""
     functions = functions_of(profile)
