@@ -81,7 +81,8 @@ class Profile:
     cell), `line`, `function`, `source`, `framework` (whether its file is an installed
     one, not the user's), `function_line` (where the function begins; only in tfprof's inputs)."""
     cells: "pd.DataFrame" = table(empty(file="object", line="int64", text="object"))
-    """A row per line of the notebook cells in `frames`: `file`, `line`, `text`."""
+    """A row per line of the notebook cells in `frames`, and of the user's files those around the
+    lines in `frames`: `file`, `line`, `text`."""
     threads: "pd.DataFrame" = table()
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""

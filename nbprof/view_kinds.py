@@ -55,6 +55,8 @@ class ViewKind:
     """Whether its rows have the columns of ops."""
     rows_are_lines: bool = False
     """Whether rows are lines of Python, for which tfprof prints neither counts nor shapes."""
+    rows_are_calls: bool = False
+    """Whether a row called the rows below it."""
     texts: tuple[str, ...] = ()
     """Text columns that its frame always has, shown beside the name."""
     not_in_traces: str = ""
@@ -122,6 +124,7 @@ VIEWS: dict[str, ViewKind] = {
             has_timeline=False,
             tree_legend=False,
             rows_are_lines=True,
+            rows_are_calls=True,
             texts=("source",),
         ),
         ViewKind(

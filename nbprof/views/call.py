@@ -26,7 +26,7 @@ from nbprof.views.cell_thread import (
 )
 from nbprof.views.measure import add_up, measure, members_by, weighted
 from nbprof.views.row_labels import Labels
-from nbprof.views.stack_rows import Path, labelled, source_texts, stack_rows
+from nbprof.views.stack_rows import Path, labelled, row_lines, source_texts, stack_rows
 from nbprof.views.step_times import within_steps
 from nbprof.views.tree_filter import Rules
 
@@ -87,14 +87,16 @@ def _call_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     if "threads" not in profile.recording.watched:
         by_row["thread_micros"] = np.full(len(rows), np.nan)
     counted = np.where(weight > 0, group, tree.NO_ROW)
+    names, frames = [path[-1] for path in rows], labelled(profile.frames)
     return tree.Tree(
-        names=np.array([path[-1] for path in rows], dtype=object),
+        names=np.array(names, dtype=object),
         nesting=nesting,
         metrics=by_row,
         accounted=np.ones(len(rows), dtype=bool),
         labels=Labels(profile, options.step, members, counted, are_nodes=False),
-        texts={"source": source_texts([path[-1] for path in rows], labelled(profile.frames))},
+        texts={"source": source_texts(names, frames)},
         rules=RULES,
+        row_lines=row_lines(names, frames),
     )
 
 

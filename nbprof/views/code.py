@@ -12,7 +12,7 @@ from nbprof.views import tree
 from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import Groups, Members, add_up, measure, members_by, weighted
 from nbprof.views.row_labels import Labels
-from nbprof.views.stack_rows import labelled, source_texts, stack_rows
+from nbprof.views.stack_rows import labelled, row_lines, source_texts, stack_rows
 from nbprof.views.tree_filter import Rules
 from nbprof.views.view import Lines
 
@@ -106,6 +106,7 @@ def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         labels=Labels(profile, options.step, found.members, counted, are_nodes=False),
         texts={"source": source_texts(map(_line, rows), frames)},
         rules=RULES,
+        row_lines=row_lines(map(_line_of, rows), frames),
         lines=Lines(_frames_of_rows(rows, found, frames), metrics) if for_pprof else None,
     )
 
@@ -224,6 +225,12 @@ def _paths(frames: pd.DataFrame) -> dict[int, Path]:
     for stack, text in zip(frames["stack"].tolist(), frames["label"], strict=True):
         paths.setdefault(stack, []).append(text)
     return {stack: tuple(path) for stack, path in paths.items()}
+
+
+def _line_of(path: Path) -> str:
+    """Return the label of the line that a row is about; empty: none."""
+    row = path[-1]
+    return row.of if isinstance(row, Derived) and row.kind == GRADIENT else _line(path)
 
 
 def _line(path: Path) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
+import numpy as np
 import pandas as pd
 
 from nbprof.arrays import NONE
 from nbprof.protos.texts import to_utf8
 from nbprof.views.tree_nesting import Nesting, visiting_order
+from nbprof.views.view import RowLines
 
 Path = tuple[str, ...]
 """The labels from the outermost line to a row."""
@@ -18,6 +20,8 @@ LONGEST_NAME = 19
 """Longest function name that is not cut, in bytes."""
 CUT_NAME = 17
 """Bytes that remain of a function name that is cut."""
+NO_LINE = ("", 0)
+"""The file and line of a row that has none of its own."""
 
 
 def place_of(file: str, line: int) -> str:
@@ -61,3 +65,14 @@ def source_texts(labels: Iterable[str], frames: pd.DataFrame) -> list[str]:
     """Return the source of each line, empty where it is not known."""
     sources = dict(zip(frames["label"], frames["source"], strict=True))
     return [sources.get(text, "") for text in labels]
+
+
+def row_lines(labels: Iterable[str], frames: pd.DataFrame) -> RowLines:
+    """Return the line of each row by its label and, at the end, that of the root: none."""
+    places = zip(frames["file"], frames["line"].tolist(), strict=True)
+    known = dict(zip(frames["label"], places, strict=True))
+    found = [*(known.get(label, NO_LINE) for label in labels), NO_LINE]
+    return RowLines(
+        np.array([file for file, _ in found], dtype=object),
+        np.array([line for _, line in found], dtype=np.int64),
+    )

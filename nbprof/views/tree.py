@@ -18,7 +18,7 @@ from nbprof.views.notes import notes_for
 from nbprof.views.tree_filter import Rules, shown_rows
 from nbprof.views.tree_nesting import Nesting
 from nbprof.views.tree_sums import SummedRows
-from nbprof.views.view import Lines, Origin, Places, View
+from nbprof.views.view import Lines, Origin, Places, RowLines, View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -59,6 +59,8 @@ class Tree:
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further text columns of the frame, a text for each row."""
     rules: Rules = field(default_factory=Rules)
+    row_lines: RowLines | None = None
+    """The lines of the rows and, as the last one, of the root."""
     lines: Lines | None = None
     stated: Stated | None = None
     """None if totals are sums."""
@@ -91,6 +93,7 @@ def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> V
         exact=profile.recording.tfprof,
         origin=_origin(tree, layout) if needs_origin else None,
         places=lambda: _places(tree, layout.source),
+        row_lines=tree.row_lines and tree.row_lines.of_rows(layout.source),
     )
 
 

@@ -179,9 +179,10 @@ def _source_tables(trace: "RecordedTrace", attribution: "Attribution") -> Tables
     known, from_trace = sources.stacks, sources.module_stacks
     texts = python_lines.line_texts([*known, *sampled], cells)
     in_cells = python_lines.cell_texts((*known, *from_trace, *sampled), cells)
+    in_files = python_lines.file_texts((*known, *sampled), cells)
     return {
         "frames": partial(python_lines.frame_table, known, from_trace, texts, sampled),
-        "cells": partial(python_lines.cell_table, in_cells),
+        "cells": partial(python_lines.cell_table, in_cells, in_files),
     }
 
 

@@ -16,7 +16,7 @@ from nbprof.display.explorer import page, payload
 from nbprof.display.explorer.buffer_store import BufferStore
 from nbprof.display.explorer.fit_output import payload_within
 from nbprof.display.explorer.packed_timeline import MOST_STEPS
-from nbprof.display.explorer.script import script
+from nbprof.display.explorer.script import script, style
 from nbprof.view_kinds import op_views
 from nbprof.views import report
 from nbprof.views.report import Report, report_of
@@ -328,6 +328,23 @@ def test_short_cells_are_shipped_whole():
     assert long["cells"] is None
 
 
+def test_the_files_that_fit_are_shipped_the_first_ones_first():
+    chance = random.Random(0)
+    noise = [f"{chance.random()}" for _ in range(40_000)]
+    cells = pd.DataFrame(
+        {
+            "file": ["In [3]"] + ["a.py"] * 100 + ["b.py"] * 39_900,
+            "line": range(40_001),
+            "text": ["step()", *noise],
+        }
+    )
+
+    data = PageData(output_of(replace(TRAINED, cells=cells).code()))
+
+    files = {data.strings[int(code)] for code in data.numbers(data["cells"]["files"])}
+    assert files == {"In [3]"}
+
+
 def test_nothing_is_packed_if_the_view_does_not_fit():
     assert payload_within(report_of(SMALL.op()), 100) is None
 
@@ -335,7 +352,7 @@ def test_nothing_is_packed_if_the_view_does_not_fit():
 def test_a_page_contains_the_whole_script():
     html = output_of(SMALL.op())
 
-    assert script_of(html) == script()
+    assert script_of(html) == f"{style()}\0{script()}"
 
 
 def test_a_lone_surrogate_in_a_name_breaks_neither_output_nor_page(tmp_path):

@@ -96,6 +96,31 @@ def test_the_total_of_a_metric_includes_hidden_rows():
     assert packed["columns"][0]["whole"] == pytest.approx(2_001_244.75)
 
 
+@pytest.mark.parametrize("rows", [None, [0, 1, 2]], ids=["all rows", "some rows"])
+def test_a_packed_view_of_lines_has_the_file_and_line_of_each_row(rows):
+    view = TRAINED.code()
+    store = BufferStore()
+
+    packed = pack_view(view, store, None if rows is None else np.array(rows))
+
+    files = [store.strings[int(code)] for code in unpack(packed["lines"]["file"], store.buffers)]
+    lines = unpack(packed["lines"]["line"], store.buffers)
+    expected = {
+        "_TFProfRoot": ("", 0),
+        "no Python line known": ("", 0),
+        "In [3]:4:<module>": ("In [3]", 4),
+        "In [3]:2:step": ("In [3]", 2),
+        "In [3]:2:step (backward)": ("In [3]", 2),
+    }
+    names = view.frame["name"].iloc[rows or slice(None)]
+    assert list(zip(files, lines, strict=True)) == [expected.get(name, ("", 0)) for name in names]
+    assert sum(line > 0 for line in lines) >= 2
+
+
+def test_a_view_whose_rows_are_not_lines_packs_none():
+    assert "lines" not in pack_view(SMALL.scope(), BufferStore())
+
+
 FILTERED = [
     {},
     {"max_depth": 2},

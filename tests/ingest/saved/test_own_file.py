@@ -506,11 +506,10 @@ SAMPLE_VALUES = {
 
 def full_profile():
     """Return a profile with a row in every table that views read or that refers to another."""
-<<<<<<< HEAD
-    tables = ("inputs", "allocations", "values", "allocator", "traces", "functions", "calls")
-=======
-    tables = ("inputs", "allocations", "values", "allocator", "traces", "sites", "spans", "counts")
->>>>>>> py-alloc-marks
+    tables = (
+        *("inputs", "allocations", "values", "allocator", "traces", "functions", "calls"),
+        *("sites", "spans", "counts"),
+    )
     rows = {
         table: {name: -1 if to.earlier else 0 for name, to in POINTERS.get(table, {}).items()}
         | {name: SAMPLE_VALUES[kind] for name, kind in KINDS[table].items()}
