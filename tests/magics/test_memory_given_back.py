@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from nbprof.magics.tfprof_line import parse_line
+from nbprof.magics.profiling_line import parse_line
 from support.by_hand import profile
 
 from nbprof import display
@@ -67,7 +67,7 @@ def test_the_magic_gives_memory_back_last(happened, magics, line, capsys):
 
 def test_the_magic_gives_memory_back_even_if_there_is_no_report(happened, magics):
     with pytest.raises(ZeroDivisionError):
-        magics._report(Run(), parse_line(""), ZeroDivisionError())
+        magics._report(Run(), parse_line("tfprof", ""), ZeroDivisionError())
 
     assert happened == ["given back"]
 
