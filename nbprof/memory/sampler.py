@@ -26,8 +26,14 @@ GAP_PERIODS = 5
 """Samples further apart than this many periods have a gap between them."""
 CHILDREN_PERIOD = 0.1
 """Shortest time between samples of the child processes, in seconds."""
-CHILDREN_SHARE = 0.01
+CHILDREN_SHARE = 0.0025
 """The largest share of the time to spend on sampling child processes."""
+CPU_SHARE = 0.004
+"""The largest share of the elapsed time that sampling may take in CPU time, children included."""
+FREE_CPU = 0.005
+"""CPU time in seconds that short runs may take beyond that share."""
+LONGEST_WAIT = 0.25
+"""The most seconds to wait because samples are expensive."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +85,8 @@ class Sampler:
         self._stretch: Stretch | None = None
         self._began = time.perf_counter()
         self._children_due = CHILDREN_PERIOD
+        self._wait = period or PERIOD
+        """Seconds between the last sample and the next."""
         self._stopped = False
         self._paused = False
         self._lock = threading.Lock()
@@ -123,11 +131,12 @@ class Sampler:
 
     def end(self, reading: Reading, seconds: float) -> None:
         """Record the last sample."""
-        self.curve.add(seconds, reading.resident, reading.most, self._wait(seconds))
+        self.curve.add(seconds, reading.resident, reading.most, self._wait)
         self.sample_children(reading.resident)
 
     def _run(self) -> None:
-        while not self._stop_signal.acquire(timeout=self._wait(self._elapsed())):
+        began_cpu = time.thread_time()
+        while not self._stop_signal.acquire(timeout=self._wait):
             self._on_turn()
             if self._stretch is None:
                 continue
@@ -144,6 +153,7 @@ class Sampler:
                 self.sample_children(resident)
                 cost = self._elapsed() - now
                 self._children_due = now + max(CHILDREN_PERIOD, cost / CHILDREN_SHARE)
+            self._wait = self._period or next_wait(self._elapsed(), time.thread_time() - began_cpu)
 
     def _elapsed(self) -> float:
         return time.perf_counter() - self._began
@@ -151,11 +161,8 @@ class Sampler:
     def _sample(self, stretch: Stretch) -> tuple[int, float]:
         reading = self._watermark.sample(stretch, self._on_turn)
         now = self._elapsed()
-        self.curve.add(now, reading.resident, reading.most, self._wait(now))
+        self.curve.add(now, reading.resident, reading.most, self._wait)
         return reading.resident, now
-
-    def _wait(self, elapsed: float) -> float:
-        return self._period or max(PERIOD, elapsed / MOST_SAMPLES)
 
     def sample_children(self, resident: float) -> None:
         """Record what the children hold now, while this process holds `resident` bytes."""
@@ -163,6 +170,15 @@ class Sampler:
         if held is not None:
             self.children = max(self.children or 0.0, held)
             self.most_with_children = max(self.most_with_children, resident + held)
+
+
+def next_wait(elapsed: float, cpu: float) -> float:
+    """Return how long to wait for the next sample, in seconds.
+
+    `elapsed` is the time since sampling began, `cpu` the CPU time it has taken since.
+    """
+    within_share = (cpu - FREE_CPU) / CPU_SHARE - elapsed
+    return max(PERIOD, elapsed / MOST_SAMPLES, min(within_share, LONGEST_WAIT))
 
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096

@@ -34,6 +34,7 @@ def cell(*steps, in_call=EXECUTE, thread=THREAD):
             time_ns=np.array([BEGAN_NS + round(time * MS) for time, _ in samples]),
             thread=np.zeros(len(samples), dtype=np.int64),
             stack=np.zeros(len(samples), dtype=np.int64),
+            waited=np.zeros(len(samples), dtype=bool),
         ),
     )  # fmt: skip
     return ingest.read(capture)
