@@ -109,6 +109,18 @@ def _idle_nodes(profile: "Profile") -> Rows:
     return np.zeros(len(profile.nodes), dtype=np.intp)
 
 
+class _ThreadRows:
+    """The names of the rows of threads."""
+
+    def __init__(self, profile: "Profile") -> None:
+        self._names = profile.threads_of_python["name"].tolist()
+
+    def of(self, thread: int) -> str:
+        """Return the row of a thread; a file may not have its name."""
+        known = 0 <= thread < len(self._names)
+        return f"{THREAD}{self._names[thread] if known else thread}"
+
+
 class _Calls:
     """The places from which the cell calls into TensorFlow, numbered from 1; 0 is not known."""
 
@@ -118,13 +130,13 @@ class _Calls:
         self.place = call_places(dispatches, np.arange(len(dispatches))) + 1
         first = np.unique(self.place, return_index=True)[1]
         of_place = dispatches.iloc[first]
-        names = profile.threads_of_python["name"].tolist()
+        names = _ThreadRows(profile)
         self._what = ["", *of_place["what"].tolist()]
         self.paths: list[Path] = [NOT_KNOWN]
         """The path of each place."""
         for thread, stack in zip(of_place["thread"], of_place["stack"], strict=True):
-            path = paths.get(stack, NOT_KNOWN)
-            self.paths.append((f"{THREAD}{names[thread]}", *path) if thread else path)
+            path = paths.get(stack) or NOT_KNOWN
+            self.paths.append((names.of(thread), *path) if thread else path)
 
     def place_of_runs(self) -> Rows:
         """Return the place of the call that each op run belongs to."""
@@ -170,7 +182,7 @@ def _time_of_others(
 ) -> tuple[list[Path], Floats]:
     samples = profile.samples_of_python
     samples = samples[samples["thread"] != 0]
-    names = profile.threads_of_python["name"].tolist()
+    names = _ThreadRows(profile)
     start = samples["start_ns"].to_numpy(np.int64)
     ns = within_steps(
         profile, options.step, start, start + samples["duration_ns"].to_numpy(np.int64)
@@ -181,7 +193,7 @@ def _time_of_others(
         int(samples["stack"].max()) + 1 if len(samples) else 1,
     )
     rows = [
-        (f"{THREAD}{names[thread]}", *paths.get(stack, ()))
+        (names.of(thread), *paths.get(stack, ()))
         for thread, stack in zip(threads.tolist(), stacks.tolist(), strict=True)
     ]
     return rows, np.bincount(which, weights=ns, minlength=len(rows)).astype(np.float64)
@@ -214,7 +226,7 @@ def _row_of(kind: int, place: int, stack: int, paths: dict[int, Path], calls: _C
     if kind == WATCHING:
         return WATCHED
     if not place:
-        return paths.get(stack, OUTSIDE)
+        return paths.get(stack) or OUTSIDE
     return calls.row_of_call(place) if kind == IN_CALL else calls.paths[place]
 
 

@@ -151,6 +151,10 @@ def test_time_in_which_no_code_of_the_cell_ran_has_a_row():
     assert rows(python((8, (CELL,)), (10, ())).call(), "wall_micros")[(OUTSIDE,)] == 2000
 
 
+def test_time_in_nothing_but_a_decorator_is_outside_the_statements():
+    assert rows(python((10, (HANDLER,))).call(), "wall_micros")[(OUTSIDE,)] == 10_000
+
+
 def test_a_cell_without_samples_says_so():
     assert rows(python().call(), "wall_micros")[("no sample taken",)] == 10_000
 

@@ -508,7 +508,7 @@ def full_profile():
     """Return a profile with a row in every table that views read or that refers to another."""
     tables = (
         *("inputs", "allocations", "values", "allocator", "traces", "functions", "calls"),
-        *("sites", "spans", "counts"),
+        *("sites", "spans", "counts", "threads_of_python", "dispatches"),
     )
     rows = {
         table: {name: -1 if to.earlier else 0 for name, to in POINTERS.get(table, {}).items()}
