@@ -507,8 +507,9 @@ SAMPLE_VALUES = {
 def full_profile():
     """Return a profile with a row in every table that views read or that refers to another."""
     tables = ("inputs", "allocations", "values", "allocator", "traces", "functions", "calls")
+    tables += ("sites", "spans", "counts")
     rows = {
-        table: dict.fromkeys(POINTERS.get(table, ()), 0)
+        table: {name: -1 if to.earlier else 0 for name, to in POINTERS.get(table, {}).items()}
         | {name: SAMPLE_VALUES[kind] for name, kind in KINDS[table].items()}
         for table in tables
     }
