@@ -43,6 +43,7 @@ def _call_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
     if not len(own):
         found, micros = [UNSEEN], np.array([profile.recording.wall_ns / 1e3])
     rows, nesting = stack_rows(found)
+    labels = [row for path in rows if isinstance(row := path[-1], str)]
     row_of_path = {path: row for row, path in enumerate(rows)}
     group = np.array([*map(row_of_path.__getitem__, found)], dtype=np.intp)
     nowhere = Members(np.zeros(0, np.intp), np.zeros(len(profile.costs), np.intp))
@@ -55,9 +56,9 @@ def _call_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         metrics=metrics,
         accounted=np.ones(len(rows), dtype=bool),
         labels=Labels(profile, options.step, nowhere, np.zeros(0, np.intp), are_nodes=False),
-        texts={"source": source_texts([path[-1] for path in rows], frames)},
+        texts={"source": source_texts(labels, frames)},
         rules=RULES,
-        row_lines=row_lines([path[-1] for path in rows], frames),
+        row_lines=row_lines(labels, frames),
     )
 
 
