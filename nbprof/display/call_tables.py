@@ -1,30 +1,46 @@
-"""The tables of a Profile about functions and their calls of each other, as displays read them."""
+"""The functions that were called and their calls of each other, as displays read them."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nbprof._profile import Profile
+    from collections.abc import Iterable
+
+    from nbprof.views.view import View
 
 Frame = Any
 """A table; this room does not know pandas."""
 
 
-def calls_of(profile: "Profile | None") -> Frame | None:
-    """Return the table of calls if functions were watched, else None."""
-    calls = getattr(profile, "calls", None)
-    return calls if calls is not None and len(calls) else None
+@dataclass(frozen=True, eq=False)
+class CallTables:
+    """What was counted while functions were watched."""
+
+    functions: Frame
+    names: list[str]
+    """The functions' names, as the view shows them."""
+    calls: Frame
+    """A row per caller and function that it called, the heaviest first."""
 
 
-def functions_of(profile: "Profile") -> Frame:
-    """Return the table of functions of a profile that has calls."""
-    functions: Frame = getattr(profile, "functions")  # noqa: B009
-    return functions
+def find_calls(views: "Iterable[View]") -> CallTables | None:
+    """Return the tables behind the view whose rows are functions; None if there is none."""
+    for view in views:
+        profile = view.profile
+        if profile is not None and view.row_functions is not None and len(profile.calls):
+            return CallTables(
+                functions=profile.functions,
+                names=_names(view, profile.functions),
+                calls=profile.calls.sort_values("total_ns", ascending=False, kind="stable"),
+            )
+    return None
 
 
-def function_names(functions: Frame) -> list[str]:
-    """Name functions as pstats does: `train.py:9(step)`, and a C function by itself."""
-    columns = (functions[name].tolist() for name in ("file", "line", "function"))
-    return [
-        function if file == "~" else f"{file.rpartition('/')[2]}:{line}({function})"
-        for file, line, function in zip(*columns, strict=True)
-    ]
+def _names(view: "View", functions: Frame) -> list[str]:
+    """Name the functions; those that a filter hides get their plain names."""
+    names: list[str] = functions["function"].tolist()
+    shown = [] if view.row_functions is None else view.row_functions.tolist()
+    for number, name in zip(shown, view.frame["name"], strict=True):
+        if number >= 0:
+            names[number] = name
+    return names

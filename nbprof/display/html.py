@@ -10,7 +10,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from nbprof.display import source_html
-from nbprof.display.call_tables import calls_of, function_names, functions_of
 from nbprof.display.text import heading, own_number, plain_count, title, tree_records
 from nbprof.units import format_micros
 from nbprof.view_kinds import VIEWS
@@ -67,7 +66,7 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
         "</tbody></table></div>",
         *_tree(view, rows),
         *source_html.source(view, _leading(view)),
-        *_calls(view),
+        *source_html.calls(view),
     ]
     hidden = len(view.frame) - len(rows)
     if hidden:
@@ -76,13 +75,6 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
             "<code>frame</code> has them all, <code>explore()</code> shows them.</p>"
         )
     return "\n".join([*lines, "</div>"])
-
-
-def _calls(view: "View") -> Iterator[str]:
-    """Write the callers and callees of the heaviest functions, if functions were watched."""
-    edges = calls_of(view.profile)
-    if view.profile is not None and edges is not None:
-        yield from source_html.calls(view, function_names(functions_of(view.profile)), edges)
 
 
 def _lead(lead: "Lead") -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbprof.display.call_tables import Frame
+from nbprof.display.call_tables import Frame, find_calls
 from nbprof.units import format_micros
 
 if TYPE_CHECKING:
@@ -91,18 +91,19 @@ def _texts(view: "View") -> dict[Line, str]:
     return known
 
 
-def calls(view: "View", names: "list[str]", edges: Frame) -> Iterator[str]:
-    """Write the callers and callees of the heaviest functions; `names` are those of all."""
-    if view.row_functions is None:
+def calls(view: "View") -> Iterator[str]:
+    """Write the callers and callees of the heaviest functions, if rows are functions."""
+    tables = find_calls([view])
+    if tables is None or view.row_functions is None:
         return
-    by_time = edges.sort_values("total_ns", ascending=False, kind="stable")
+    edges, names = tables.calls, tables.names
     shown = [number for number in view.row_functions.tolist() if number >= 0][:MOST_FUNCTIONS]
     heading = "".join(f'<th scope="col">{text}</th>' for text in ("function", "called by", "calls"))
     yield "<details><summary>callers and callees</summary>"
     yield f"<table><thead><tr>{heading}</tr></thead><tbody>"
     for number in shown:
-        callers = _parties(by_time[by_time["function"] == number], "caller", names)
-        callees = _parties(by_time[by_time["caller"] == number], "function", names)
+        callers = _parties(edges[edges["function"] == number], "caller", names)
+        callees = _parties(edges[edges["caller"] == number], "function", names)
         name = escape(names[number])
         yield f"<tr><td>{name}</td><td>{callers}</td><td>{callees}</td></tr>"
     yield "</tbody></table></details>"

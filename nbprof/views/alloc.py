@@ -9,8 +9,9 @@ from nbprof.columns import COLUMNS
 from nbprof.views import tree
 from nbprof.views.measure import Members, Metrics, add_up, measure
 from nbprof.views.row_labels import Labels
-from nbprof.views.stack_rows import Path, label, stack_rows
+from nbprof.views.stack_rows import NO_LINE, Path, label, stack_rows
 from nbprof.views.tree_filter import Rules
+from nbprof.views.view import RowLines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,18 @@ def _site_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         labels=Labels(profile, options.step, nowhere, nothing, are_nodes=False),
         texts={"source": [source.get(path, "") if len(path) == 2 else "" for path in rows]},
         rules=RULES,
+        row_lines=_lines_of(rows, paths, sites),
+    )
+
+
+def _lines_of(rows: list[Path], paths: list[Path], sites: "pd.DataFrame") -> RowLines:
+    """Return the line of each row; only the user's lines count as one."""
+    columns = zip(paths, sites["file"], sites["line"].tolist(), sites["framework"], strict=True)
+    known = {path[:2]: (file, line) for path, file, line, framework in columns if not framework}
+    found = [*(known.get(path, NO_LINE) for path in rows), NO_LINE]
+    return RowLines(
+        np.array([file for file, _ in found], dtype=object),
+        np.array([line for _, line in found], dtype=np.int64),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbprof.arrays import Rows
+from nbprof.arrays import NONE, Rows
 from nbprof.views import tree
 from nbprof.views.rows_without_ops import RULES, no_ops
 from nbprof.views.sampled_functions import note_on_samples
@@ -49,6 +49,7 @@ def _function_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         accounted=np.ones(len(order), dtype=bool),
         labels=no_labels,
         rules=replace(RULES, orders_by_own=True),
+        row_functions=np.append(np.where(level == 0, function[order], NONE), NONE),
         stated=_stated(profile, totals),
     )
 

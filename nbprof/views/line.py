@@ -13,6 +13,7 @@ from nbprof.views.measure import Metrics, add_up, measure, members_by, weighted
 from nbprof.views.row_labels import Labels
 from nbprof.views.rows_without_ops import RULES
 from nbprof.views.tree_nesting import Nesting
+from nbprof.views.view import RowLines
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -39,8 +40,19 @@ def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         labels=labels,
         texts={"source": [row.source for row in rows.rows]},
         rules=replace(RULES, named_in_order=True),
+        row_lines=_lines_of(rows),
         stated=_stated(profile, totals),
     )
+
+
+def _lines_of(rows: LineRows) -> RowLines:
+    """Return the line of each row; files, called functions and the root have none."""
+    file = np.full(len(rows.rows) + 1, "", dtype=object)
+    number = np.zeros(len(rows.rows) + 1, dtype=np.int64)
+    for (name, line), row in rows.row_of.items():
+        if line:
+            file[row], number[row] = name, line
+    return RowLines(file, number)
 
 
 def _places_of_stacks(profile: "Profile") -> dict[int, Place]:

@@ -61,6 +61,8 @@ class Tree:
     rules: Rules = field(default_factory=Rules)
     row_lines: RowLines | None = None
     """The lines of the rows and, as the last one, of the root."""
+    row_functions: Rows | None = None
+    """The functions of the rows and, as the last one, NONE for the root."""
     lines: Lines | None = None
     stated: Stated | None = None
     """None if totals are sums."""
@@ -94,6 +96,7 @@ def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> V
         origin=_origin(tree, layout) if needs_origin else None,
         places=lambda: _places(tree, layout.source),
         row_lines=tree.row_lines and tree.row_lines.of_rows(layout.source),
+        row_functions=(None if tree.row_functions is None else tree.row_functions[layout.source]),
     )
 
 

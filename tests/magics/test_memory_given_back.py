@@ -4,10 +4,10 @@ import sys
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from nbprof.magics.profiling_line import parse_line
 from support.by_hand import profile
 
 from nbprof import display
+from nbprof.magics.profiling_line import parse_line
 from nbprof.memory import malloc_stats
 
 

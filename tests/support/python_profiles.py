@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 from support.by_hand import FRAME, profile
 
@@ -120,13 +119,5 @@ CALLS = pd.DataFrame(
 
 def with_calls(made, functions=FUNCTIONS, calls=CALLS):
     """Return the profile with functions and their calls of each other."""
-    return made.with_values(functions=functions, calls=calls)
-
-
-def view_of_functions(made, names):
-    """Return the op view as if its rows were functions, with these names first."""
-    view = made.op()
-    rest = view.frame["name"].iloc[len(names) :].tolist()
-    rows = [*range(len(names)), *(-1 for _ in rest)]
-    frame = view.frame.assign(name=[*names, *rest])
-    return replace(view, frame=frame, row_functions=np.array(rows))
+    recording = replace(made.recording, watched=("calls",), wall_ns=1000)
+    return replace(made, functions=functions, calls=calls, recording=recording)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbprof.display.call_tables import calls_of
+from nbprof.display.call_tables import find_calls
 from nbprof.display.explorer.buffer_store import BufferStore, to_json
 from nbprof.display.explorer.packed_calls import MOST_CALLS, pack_calls
 from nbprof.display.explorer.packed_timeline import Timeline, has_timeline
@@ -161,12 +161,11 @@ class Fitting:
 
     def fit_calls(self) -> None:
         """Pack as many of the heaviest pairs of caller and callee as fit."""
-        profile, calls = self.report.profile, calls_of(self.report.profile)
-        most = 0 if calls is None else min(len(calls), MOST_CALLS)
+        tables = find_calls(self.report.views)
+        most = 0 if tables is None else min(len(tables.calls), MOST_CALLS)
         room = CALLS_SHARE * self.left()
-        while profile is not None and calls is not None and most and self.parts.calls is None:
-            pack = partial(pack_calls, profile, calls, most=most)
-            self.parts.calls, _ = self.attempt(room, pack)
+        while tables is not None and most and self.parts.calls is None:
+            self.parts.calls, _ = self.attempt(room, partial(pack_calls, tables, most=most))
             most = most // 2 if most // 2 >= LEAST_CALLS else 0
 
     def fit_cells(self) -> None:

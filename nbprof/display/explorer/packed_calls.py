@@ -4,10 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbprof.display.call_tables import Frame, function_names, functions_of
-
 if TYPE_CHECKING:
-    from nbprof._profile import Profile
+    from nbprof.display.call_tables import CallTables
     from nbprof.display.explorer.buffer_store import BufferStore
 
 MOST_CALLS = 20_000
@@ -15,18 +13,16 @@ MOST_CALLS = 20_000
 
 
 def pack_calls(
-    profile: "Profile", calls: Frame, store: "BufferStore", most: int = MOST_CALLS
+    tables: "CallTables", store: "BufferStore", most: int = MOST_CALLS
 ) -> dict[str, Any]:
     """Store all functions and the heaviest pairs of caller and callee, and describe them."""
-    functions = functions_of(profile)
-    order = np.argsort(-calls["total_ns"].to_numpy(np.float64), kind="stable")[:most]
-    heaviest = calls.iloc[order]
+    functions, calls = tables.functions, tables.calls.head(most)
     return {
-        "names": store.texts(function_names(functions)),
-        "calls": store.numbers(functions["calls"].to_numpy(np.int64)),
+        "names": store.texts(tables.names),
+        "calls": store.numbers(functions["calls"].to_numpy(np.float64)),
         "micros": store.numbers(functions["total_ns"].to_numpy(np.float64) / 1e3),
-        "caller": store.numbers(heaviest["caller"].to_numpy(np.int64)),
-        "callee": store.numbers(heaviest["function"].to_numpy(np.int64)),
-        "edge_calls": store.numbers(heaviest["calls"].to_numpy(np.int64)),
-        "edge_micros": store.numbers(heaviest["total_ns"].to_numpy(np.float64) / 1e3),
+        "caller": store.numbers(calls["caller"].to_numpy(np.int64)),
+        "callee": store.numbers(calls["function"].to_numpy(np.int64)),
+        "edge_calls": store.numbers(calls["calls"].to_numpy(np.float64)),
+        "edge_micros": store.numbers(calls["total_ns"].to_numpy(np.float64) / 1e3),
     }

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nbprof.display.call_tables import calls_of
+from nbprof.display.call_tables import find_calls
 from nbprof.display.explorer.buffer_store import BufferStore, new_deflater, to_json
 from nbprof.display.explorer.packed_calls import pack_calls
 from nbprof.display.explorer.packed_timeline import BINS, Timeline, has_timeline
@@ -68,9 +68,9 @@ def whole_payload(report: "Report", panels: Sequence[str] = ("flame", "timeline"
     )
     if report.profile is not None and len(report.profile.cells):
         parts.cells = pack_cells(report.profile, store)
-    calls = calls_of(report.profile)
-    if report.profile is not None and calls is not None:
-        parts.calls = pack_calls(report.profile, calls, store)
+    calls = find_calls(report.views)
+    if calls is not None:
+        parts.calls = pack_calls(calls, store)
     if kinds is not None:
         parts.kinds = kinds.pack(store)
         timeline = timeline_of(kinds)

@@ -13,7 +13,7 @@ from nbprof.user_files import is_users
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nbprof.capture.capture import Capture
+    from nbprof.capture.capture import Capture, Frame, Stack
     from nbprof.capture.python.call_log import CallCounts, CallLog
     from nbprof.capture.python.line_log import LineLog
 
@@ -41,6 +41,15 @@ def python_tables(capture: "Capture") -> dict[str, Any]:
 def notes_on_python(capture: "Capture") -> tuple[str, ...]:
     """Return what was noted while counting."""
     return tuple(note for log in capture.recorded.values() for note in getattr(log, "notes", ()))
+
+
+def counted_lines(tables: dict[str, Any]) -> "list[Stack]":
+    """Return the user's lines in these tables, each as a stack of its own."""
+    found: set[Frame] = set()
+    for name in {"lines", "sites"} & tables.keys():
+        columns = (tables[name][column].tolist() for column in ("file", "line", "function"))
+        found.update(zip(*columns, strict=True))
+    return [(frame,) for frame in found]
 
 
 def function_table(

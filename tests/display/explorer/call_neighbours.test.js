@@ -58,6 +58,7 @@ test("a graph has the calls of each pair and finds the rows of a view", () => {
   const graph = new CallGraph(/** @type {any} */ (packed), ["main", "walk", "leaf"], buffers);
   const view = /** @type {any} */ ({
     functions: Float64Array.of(2, 1),
+    parent: Int32Array.of(-1, -1),
     nameOf: (/** @type {number} */ row) => ["a.py:9(leaf)", "a.py:5(walk)"][row],
   });
 

@@ -5,9 +5,10 @@ import math
 import pytest
 from playwright.sync_api import expect
 from support.apps import until
-from support.explorer_profiles import SMALL, TRAINED
+from support.by_hand import profile
+from support.explorer_profiles import TRAINED
 from support.pictures import TAKEN, take
-from support.python_profiles import ORDERS, view_of_functions, with_calls
+from support.python_profiles import ORDERS, with_calls
 
 pytestmark = pytest.mark.browser
 
@@ -265,8 +266,7 @@ def test_the_calls_of_a_row_are_shown_and_lead_on(page):
 
 
 def test_the_calls_of_a_function_are_counted(chrome, tmp_path):
-    view = view_of_functions(with_calls(SMALL), ["<module>", "parse", "parse_one"])
-    view.to_html(tmp_path / "functions.html")
+    with_calls(profile()).function().to_html(tmp_path / "functions.html")
     page = chrome.new_page()
     page.goto((tmp_path / "functions.html").as_uri())
     page.locator(".nbx").wait_for()
@@ -275,12 +275,11 @@ def test_the_calls_of_a_function_are_counted(chrome, tmp_path):
     select(page, "parse_one")
 
     expect(page.locator(".nbx-callee")).to_contain_text("5,000 calls")
-    assert [text.split("\n")[0] for text in parties(page, "called by")] == ["parse"]
+    assert [text.split("\n")[0] for text in parties(page, "called by")] == ["cleaning.py:60(parse)"]
     split = page.locator(".nbx-calls button", has_text="{method 'split'")
-    expect(split).to_be_disabled()
     expect(split).to_contain_text("5,000 calls")
-    page.locator(".nbx-calls button", has_text="parse").click()
-    expect(page.locator(".nbx-callee")).to_have_text("parse0.90us1 call")
+    page.locator(".nbx-calls button", has_text="(parse)").click()
+    expect(page.locator(".nbx-callee")).to_have_text("cleaning.py:60(parse)0.90us1 call")
 
 
 def test_the_code_view_whose_rows_do_not_call_each_other_has_no_calls(chrome, tmp_path):

@@ -97,12 +97,15 @@ export class CallGraph {
   /**
    * @param {Table} table whose rows are functions
    * @param {number} row
-   * @returns {Neighbours}
+   * @returns {Neighbours | null}
    */
   neighbours(table, row) {
     const { names, calls, micros } = this.functions;
     const rows = table.functions ?? new Float64Array(0);
+    // A row below a function is about the function.
+    while (rows[row] < 0 && table.parent[row] >= 0) row = table.parent[row];
     const focus = rows[row];
+    if (!(focus >= 0)) return null;
     /** @type {(of: number, value: number, calls: number) => Party} */
     const party = (of, value, calls) => {
       const place = rows.indexOf(of);

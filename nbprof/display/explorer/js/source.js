@@ -189,7 +189,8 @@ function choicesOf(tables) {
     const leads = ordered.filter(({ column, role }) => {
       return column === table.options.order_by && role === ordered[0].role;
     });
-    return [...new Set([...leads, ...ordered])].map((column) => {
+    const walls = ordered.filter(({ column }) => column === "wall_micros");
+    return [...new Set([...leads, ...walls, ...ordered])].map((column) => {
       const role = table.tree ? ` ${column.role}` : "";
       const view = tables.length > 1 ? ` (${table.name})` : "";
       return { table, column, title: `${column.title}${role}${view}` };
