@@ -236,7 +236,7 @@ class StackSampler:
         """Note a sample: the stack that ends in this frame, unless only nbprof runs in it."""
         stack = array("q")
         codes = self._codes
-        kind = KEPT
+        kind, called_by_us = KEPT, 0
         while frame is not None:
             code = frame.f_code
             key = id(code)
@@ -249,9 +249,13 @@ class StackSampler:
                 stack.append(frame.f_lasti)
             elif kind == RUNNER:
                 break
+            elif kind == OURS:
+                called_by_us = len(stack)
             frame = frame.f_back
         if thread and kind == OURS:
             return
+        if called_by_us == len(stack):
+            del stack[:]  # nothing of the cell's led there
         number = self._number.setdefault(stack.tobytes(), len(self._number))
         waits = self._lock_waits
         waited = not thread and waits is not None and waits.look()

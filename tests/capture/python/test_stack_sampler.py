@@ -156,7 +156,7 @@ def test_a_file_of_the_cells_stays_open_that_got_the_number_of_one_of_ours(tmp_p
 
 def holds_the_interpreter():
     numbers = np.random.default_rng(7).random(1_000_000).tolist()
-    until(lambda: sampled.by._times)  # the sampler has begun
+    until(lambda: sampled.by._samples)  # the sampler has begun
     before = time.time_ns()
     numbers.sort()
     holds_the_interpreter.began_ns, holds_the_interpreter.ns = before, time.time_ns() - before
@@ -209,6 +209,27 @@ def test_generated_code_of_a_library_is_left_to_its_caller():
     log, _ = sampled(lambda: slow["__init__"]())
 
     assert "__init__" not in time_by_function(log)
+
+
+def test_what_nbprof_itself_calls_is_no_call_of_the_cells():
+    sampler, ended = StackSampler(DENSE), threading.Event()
+    code = (
+        "def work():\n"
+        "    sampler.start()\n"
+        "    try:\n"
+        "        until(lambda: len(sampler._samples) > 50 or list(walk('/usr/lib/python3')) is None)\n"
+        "    finally:\n"
+        "        sampler.stop()\n"
+        "        ended.set()\n"
+    )
+    names = {"__name__": "nbprof.reading", "sampler": sampler, "ended": ended}
+    exec(code, names | {"until": until, "walk": os.walk}, names)
+
+    _thread.start_new_thread(names["work"], ())
+    ended.wait(60)
+
+    assert ended.is_set()
+    assert sampler.log().stacks == ((),)
 
 
 def test_a_deep_stack_keeps_its_innermost_frames():
@@ -594,15 +615,20 @@ def short(levels):
 gc.set_threshold(15)
 sampler = StackSampler(DENSE, threads=True)
 sampler.start()
-for _ in range(60):
+
+def met():
+    return {{frame[2] for stack in sampler.log().stacks for frame in stack}}
+
+began, rounds = time.monotonic(), 0
+while rounds < 60 or ("short" not in met() and time.monotonic() < began + 60):
+    rounds += 1
     threads = [threading.Thread(target=short, args=(9,)) for _ in range(25)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 sampler.stop()
-names = {{frame[2] for stack in sampler.log().stacks for frame in stack}}
-print("whole" if "short" in names else names)
+print("whole" if "short" in met() else met())
 """
 
 
