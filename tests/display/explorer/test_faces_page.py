@@ -305,3 +305,31 @@ def test_the_pictures_in_the_docs_show_these_faces(request, chrome, file):
     select(page, "cleaning.py:63:parse")
     expect(page.locator(".nbx-callee")).to_contain_text("cleaning.py:63:parse")
     take(page, [page.locator(".nbx")], "explorer-source.png", update)
+
+
+def test_where_totals_overlap_the_flame_shows_own_times_side_by_side(chrome, tmp_path):
+    with_calls(profile()).function().to_html(tmp_path / "functions.html")
+    page = chrome.new_page()
+    page.goto((tmp_path / "functions.html").as_uri())
+    page.locator(".nbx").wait_for()
+    canvas = page.locator(".nbx-flame canvas").last
+    page.locator(".nbx-flame .nbx-legend", has_text="parse_one").wait_for()
+    assert not page.get_by_label("Picture").is_visible()
+    names = []
+    canvas.focus()
+    for key in ("Home", "ArrowRight", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+        names.append(page.locator(".nbx-flame .nbx-tip").last.inner_text())
+    assert names == [
+        "cleaning.py:67(parse_one): 0.50us, 50.0%",
+        "{method 'split' of 'str' objects}: 0.31us, 31.0%",
+        "_TFProfRoot: 0.09us, 9.0%",
+        "cleaning.py:60(parse): 0.09us, 9.0%",
+    ]
+
+    page.keyboard.press("Enter")
+    crumbs = page.locator(".nbx-crumbs button")
+    expect(crumbs).to_have_text(["all", "cleaning.py:60(parse)"])
+    page.keyboard.press("Escape")
+
+    expect(crumbs).to_have_count(0)

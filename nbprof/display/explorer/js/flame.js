@@ -7,7 +7,7 @@ import { blockAt, layOut, neighbour } from "./flame_layout.js";
 import { PICTURES } from "./flame_pictures.js";
 import { swatches } from "./legend.js";
 import { SMALL } from "./palette.js";
-import { sorted } from "./tree.js";
+import { childrenOf, parentsByOwn, sorted } from "./tree.js";
 import { format, share } from "./units.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
@@ -48,6 +48,10 @@ export class Flame {
     this.active = null;
     /** The row that takes the whole width, -1 if all rows share it. */
     this.top = -1;
+    /** Whether blocks are what is the rows' own, because no row stands for all of them. */
+    this.isList = false;
+    /** The row above each, in the picture. */
+    this.parent = new Int32Array(0);
     this.levels = 1;
     this.picture = PICTURES.icicle(0);
     /** @type {{column: Column, values: Float64Array, children: import("./tree.js").Children} | null} */
@@ -79,12 +83,13 @@ export class Flame {
     this.state = state;
     this.ordered = this.painted = null;
     if (!same) {
-      this.top = table.tree && table.rows ? 0 : -1;
+      this.isList = !table.tree || table.overlaps;
+      this.top = !this.isList && table.rows ? 0 : -1;
       this.active = null;
       this.levels = 1;
     }
-    this.choice.hidden = !table.tree;
-    const role = table.tree ? "total" : "self";
+    this.choice.hidden = this.isList;
+    const role = this.isList ? "self" : "total";
     const metrics = table.columns.filter((column) => column.wholeShipped && column.role === role);
     const before = this.metric.value;
     this.metric.replaceChildren(
@@ -121,7 +126,7 @@ export class Flame {
 
   /** @param {number} row */
   zoom(row) {
-    this.top = row;
+    this.top = this.isList && !((this.column?.values[row] ?? 0) > 0) ? -1 : row;
     this.active = null;
     this.draw();
   }
@@ -130,7 +135,7 @@ export class Flame {
     if (!this.state || this.element.hidden || !this.element.clientWidth) return;
     const { state, column } = this;
     this.drawCrumbs();
-    const picture = state.table.tree ? this.pictures.value : "icicle";
+    const picture = this.isList ? "icicle" : this.pictures.value;
     this.canvas.name(`${picture} of ${column?.title ?? "nothing"}; the table has the same rows`);
     if (!column) {
       this.canvas.element.hidden = true;
@@ -139,7 +144,9 @@ export class Flame {
       return;
     }
     if (this.ordered?.column !== column || this.ordered.values !== column.values) {
-      const children = sorted(state.children, column.values, true);
+      const overlaps = state.table.overlaps;
+      this.parent = overlaps ? parentsByOwn(state.table.parent, column.values) : state.table.parent;
+      const children = sorted(overlaps ? childrenOf(this.parent) : state.children, column.values, true);
       this.ordered = { column, values: column.values, children };
     }
     const width = this.element.clientWidth;
@@ -192,8 +199,8 @@ export class Flame {
     if (!state) return;
     /** @type {number[]} */
     const path = [];
-    for (let row = this.top; row >= 0; row = state.table.parent[row]) path.unshift(row);
-    if (!state.table.tree) path.unshift(-1);
+    for (let row = this.top; row >= 0; row = this.parent[row] ?? -1) path.unshift(row);
+    if (this.isList) path.unshift(-1);
     const hidden = path.length < 2;
     this.crumbs.replaceChildren(
       ...(hidden ? [] : path).map((row) => {
@@ -235,8 +242,8 @@ export class Flame {
   /** @param {Block | undefined} block */
   click(block) {
     const { state } = this;
-    const inMiddle = this.pictures.value === "sunburst" && block?.depth === 0 && !!state?.table.tree;
-    if (!inMiddle || state.table.parent[block.row] < 0) return this.zoomInto(block);
+    const inMiddle = this.pictures.value === "sunburst" && block?.depth === 0 && !this.isList;
+    if (!inMiddle || !state || state.table.parent[block.row] < 0) return this.zoomInto(block);
     this.select(state.table.parent[block.row]);
     this.zoomOut();
   }
@@ -252,8 +259,8 @@ export class Flame {
 
   zoomOut() {
     if (this.top < 0 || !this.state) return;
-    const above = this.state.table.parent[this.top];
-    if (above < 0 && this.state.table.tree) return;
+    const above = this.parent[this.top];
+    if (above < 0 && !this.isList) return;
     const from = this.top;
     this.zoom(above);
     this.goTo(this.blocks.find((block) => block.row === from && !block.merged));

@@ -11,7 +11,7 @@ import { numbers } from "./packed_columns.js";
  *   unit: string, brought: boolean, lasting?: boolean, at_one_moment?: boolean,
  *   whole?: number | null, data: Packed}} PackedColumn
  * @typedef {{name: string, doc: string, rows: number, of: number, tree?: boolean, short?: boolean,
- *   calls?: boolean,
+ *   calls?: boolean, stated?: boolean,
  *   per_step?: boolean, names: Packed, parent?: Packed, beside: Record<string, Packed>,
  *   frame_rows?: Packed, lines?: {file: Packed, line: Packed},
  *   functions?: Packed, columns: PackedColumn[],
@@ -100,6 +100,8 @@ export class Table {
     this.of = packed.of;
     this.tree = packed.tree ?? false;
     this.short = packed.short;
+    /** Whether totals are not sums of what is below, so that parts overlap. */
+    this.overlaps = packed.stated ?? false;
     /** Whether a row called the rows below it. */
     this.calls = packed.calls ?? false;
     this.options = packed.options;
