@@ -71,9 +71,12 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._memory: Measurement | None = None
 
     def __enter__(self) -> "ProfiledRun":
-        self.begin()
-        if self._recorder is not None:
-            self._recorder.resume()
+        try:
+            self.begin()
+            self.begin_statement()
+        except BaseException:
+            self.abandon()
+            raise
         return self
 
     def begin(self) -> None:
@@ -128,8 +131,8 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         error: BaseException | None,
         traceback: "TracebackType | None",
     ) -> None:
-        self.end_statement()  # first, so that nothing of ours counts as the block's
         try:
+            self.end_statement()  # first, so that nothing of ours counts as the block's
             self.finish(error)
         except Exception as fault:
             if error is None:
@@ -167,9 +170,9 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._profile = _last = profile
         give_back_memory()
 
-    def begin_statement(self, line: int) -> None:
-        """Note that the statement on this line of the cell begins."""
-        if self._memory is not None:
+    def begin_statement(self, line: int = 0) -> None:
+        """Note that the statement on this line of the cell begins; 0: a block."""
+        if line and self._memory is not None:
             self._memory.mark(line)
         if self._recorder is not None:
             self._recorder.resume(line)

@@ -52,7 +52,7 @@ class DispatchLog:
     Keras or TensorFlow that made the call: `OPTIMIZER` and the like, or empty."""
     forward: tuple[int, ...] = ()
     """For each of `sites`: the site of the eager op whose gradient the calls compute, or -1."""
-    ops: tuple[str, ...] = ()
+    ops: tuple[str | bytes, ...] = ()
     """The distinct names of ops and functions."""
     op: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Index into `ops`, or empty if the names were not recorded."""

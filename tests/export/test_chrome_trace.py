@@ -347,7 +347,8 @@ def test_the_compressed_file_has_the_same_content(tmp_path):
 @pytest.mark.parametrize("name", ["x.json", "x", "x.trace.json.bz2", "x.pb"])
 def test_an_unknown_suffix_is_refused_with_the_known_ones(tmp_path, name):
     with pytest.raises(
-        NbprofError, match=r"\.trace\.json or \.trace\.json\.gz or \.pb\.gz or \.tfprof\.$"
+        NbprofError,
+        match=r"\.trace\.json or \.trace\.json\.gz or \.pb\.gz or \.tfprof or .* or \.dot\.$",
     ):
         profile(node("a")).export(tmp_path / name)
 

@@ -27,7 +27,7 @@ def happened(monkeypatch):
 
 @pytest.fixture
 def magics():
-    from nbprof.magics.tfprof_magic import NbprofMagics
+    from nbprof.magics.profiling_magics import NbprofMagics
 
     InteractiveShell.clear_instance()
     yield NbprofMagics(InteractiveShell.instance())
@@ -59,7 +59,7 @@ def test_a_view_gives_memory_back_after_it_was_written(happened, tmp_path):
 
 @pytest.mark.parametrize("line", ["", "-q", "advise", "code"])
 def test_the_magic_gives_memory_back_last(happened, magics, line, capsys):
-    magics._report(Run(), parse_line(line), None)
+    magics._report(Run(), parse_line("tfprof", line), None)
 
     assert happened[-1] == "given back"
     assert happened.count("report") == (line in ("", "code"))

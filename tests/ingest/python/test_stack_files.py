@@ -114,7 +114,7 @@ def test_counts_of_samples_are_called_samples(tmp_path):
 def test_a_sample_without_frames_is_time_between_statements(tmp_path):
     loaded = load(tmp_path, whole(sampled([[0], []], [1, 2])))
 
-    assert "between statements" in loaded.call().text
+    assert "outside the cell's statements" in loaded.call().text
     assert loaded.recording.wall_ns == 3 * 10**9
 
 

@@ -93,7 +93,7 @@ def _threads(capture: "Capture") -> tuple[list[str], Rows]:
 
 
 def _what(log: "DispatchLog") -> list[str]:
-    names = [short_name(name) for name in log.ops]
+    names = [short_name(name if isinstance(name, str) else name.decode()) for name in log.ops]
     return [names[number] for number in log.op.tolist()] or [""] * len(log.start_ns)
 
 
