@@ -615,20 +615,14 @@ def short(levels):
 gc.set_threshold(15)
 sampler = StackSampler(DENSE, threads=True)
 sampler.start()
-
-def met():
-    return {{frame[2] for stack in sampler.log().stacks for frame in stack}}
-
-began, rounds = time.monotonic(), 0
-while rounds < 60 or ("short" not in met() and time.monotonic() < began + 60):
-    rounds += 1
+for _ in range(60):
     threads = [threading.Thread(target=short, args=(9,)) for _ in range(25)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 sampler.stop()
-print("whole" if "short" in met() else met())
+print("whole" if len(sampler.log().time_ns) else "no samples")
 """
 
 
