@@ -1,7 +1,8 @@
 """Write the examples on the pages: `python docs/make_examples.py` profiles a small program again.
 
 A page marks an example with `<!-- example: LINE -->` and `<!-- end -->`: this script runs the
-program below in an IPython shell, then LINE, and writes its report in between. A picture follows
+program below in an IPython shell, then LINE, and writes its report in between. A line that begins
+with `%%` profiles the small program in plain Python instead. A picture follows
 `<!-- picture: CALL -->`, the call that draws it.
 """
 
@@ -12,7 +13,9 @@ import sys
 from pathlib import Path
 
 PAGES = Path(__file__).parent
-EXAMPLE = re.compile(r"(<!-- example: (%tfprof .*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+EXAMPLE = re.compile(
+    r"(<!-- example: (%tfprof .*?|%%pyprof .*?) -->\n).*?(<!-- end -->)", re.DOTALL
+)
 PICTURE = re.compile(r"<!-- picture: (.*?) -->\n!\[.*?\]\((.*?)\)")
 
 PREPARE = """\
@@ -51,6 +54,27 @@ for start in range(0, 96, 32):
     batch = tf.cast(pixels[start:start + 32], tf.float32) / 255.0
     loss = train(batch, labels[start:start + 32])
 """
+PYTHON = """\
+import json
+
+texts = [json.dumps({"words": ["to", "be", "or", "not"] * 50}) for _ in range(300)]
+
+
+def longest(text):
+    words = json.loads(text)["words"]
+    return max(words, key=len)
+
+
+def score(texts):
+    total = 0
+    for text in texts:
+        total += len(longest(text))
+    return total
+
+
+score(texts)
+"""
+"""What the examples of `%%pyprof` profile."""
 
 
 def profiled_shell():
@@ -67,8 +91,17 @@ def profiled_shell():
 
 def report(shell, line):
     """Return the text report of a line, after `Profile:`."""
-    shell.run_cell(f"{line} -q -o shown").raise_error()
-    return shell.user_ns["shown"].text.partition("\nProfile:\n")[2]
+    return run(shell, line).text.partition("\nProfile:\n")[2]
+
+
+def run(shell, line):
+    """Return the View of a line; other lines go on to look at the first program's profile."""
+    from nbprof import run as runs
+
+    last, body = runs.last(), f"\n{PYTHON}" if line.startswith("%%") else ""
+    shell.run_cell(f"{line} -q -o shown{body}").raise_error()
+    runs._last = last
+    return shell.user_ns["shown"]
 
 
 def examples(page):
@@ -81,7 +114,8 @@ def examples(page):
 def fill(page, shell):
     """Rewrite the program and the reports of a page."""
     text = page.read_text(encoding="utf-8")
-    for name, cell in (("program", PREPARE), ("profiled", f"%%tfprof\n{PROFILED}")):
+    cells = {"program": PREPARE, "profiled": f"%%tfprof\n{PROFILED}", "python": PYTHON}
+    for name, cell in cells.items():
         place = f"<!-- {name} -->\n", "<!-- end -->"
         if place[0] in text:
             before, _, rest = text.partition(place[0])
@@ -109,13 +143,13 @@ def draw(page, shell):
 def reports(shell, lines):
     """Return, for each line, all names in its view and its report."""
     profile = shell.user_ns["nbprof"].last()
-    return {
-        line: (
-            profile.view(line.split()[1], select="micros,params").frame["name"].tolist(),
-            report(shell, line),
-        )
-        for line in lines
-    }
+
+    def names(line):
+        view = line.split()[1]
+        own = run(shell, f"%%pyprof {view}").profile if line.startswith("%%") else profile
+        return own.view(view, select="micros,params").frame["name"].tolist()
+
+    return {line: (names(line), report(shell, line)) for line in lines}
 
 
 def main():

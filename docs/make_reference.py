@@ -14,9 +14,13 @@ CALLS = {
         "with nbprof.profile() as run: …": "profile a block; afterwards `run.profile` is a Profile",
         "nbprof.last()": "the Profile of the last profiled cell or block, or None",
         "nbprof.load(path)": "a [saved profile](own-file.md), a [trace](traces.md), a run's "
-        "folder, a TensorBoard logdir, or a file that tfprof saved",
+        "folder, a TensorBoard logdir, a file that tfprof saved, or one of [another profiler of "
+        "Python](python-files.md)",
         "nbprof.load_tfprof(graph, run_meta, op_log, checkpoint)": "tfprof's own inputs, with "
         "tfprof's numbers",
+        "with nbprof.span(name): …": "[mark](marks.md) a block; `@nbprof.span(name)` marks every "
+        "call of a function",
+        "nbprof.count(name, value=1)": "add a value to a [counter](marks.md)",
         "nbprof.parse_text(report)": "a [printed report](parse-text.md) as a View",
     },
     "Profile": {
@@ -24,6 +28,10 @@ CALLS = {
         "profile.summary()": "[where the wall time went](summary.md)",
         "profile.steps": "one row per step",
         "profile.samples_of_python": "one row per [sample](summary.md) of the cell's Python stack",
+        "profile.sites": "one row per line of Python that [allocated memory](views/alloc.md)",
+        "profile.spans": "one row per use of [`nbprof.span`](marks.md)",
+        "profile.counters": "one row per counter of [`nbprof.count`](marks.md); "
+        "`profile.counts` has every value",
         "profile.memory()": "live bytes over time",
         "profile.live_at_peak()": "the tensors alive at the peak",
         "profile.out_of_memory()": "what a cell that [ran out of memory](memory.md) asked for, and "
@@ -33,8 +41,9 @@ CALLS = {
         "profile.plot_timeline()": "a [figure](plots.md) of what each thread did when",
         "profile.plot_memory()": "a [figure](plots.md) of live bytes over time",
         "profile.save(path)": "write [nbprof's own file](own-file.md)",
-        "profile.export(path)": "write `.trace.json` for Perfetto, `.pb.gz` for pprof, or "
-        "`.tfprof` for tfprof",
+        "profile.export(path)": "write `.trace.json` for Perfetto, `.pb.gz` for pprof, "
+        "`.tfprof` for tfprof, or [what was watched of Python](python-files.md): `.prof`, "
+        "`.callgrind`, `.speedscope.json`, `.collapsed` or `.dot`",
         "profile.to_html(path)": "write the whole [explorer](explorer.md) as one file",
     },
     "View": {

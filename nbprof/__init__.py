@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING
 
+from nbprof.capture.python.marks import count, span
 from nbprof.errors import NbprofError
 from nbprof.files import load
 from nbprof.run import ProfiledRun as profile  # noqa: N813 the public name reads as a verb
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
     from nbprof.views.view import View
 
 __version__ = "0.2.0"
-__all__ = ["NbprofError", "__version__", "last", "load", "load_tfprof", "parse_text", "profile"]
+__all__ = [
+    "NbprofError",
+    "__version__",
+    "count",
+    "last",
+    "load",
+    "load_tfprof",
+    "parse_text",
+    "profile",
+    "span",
+]
 
 
 def parse_text(report: str) -> "View":

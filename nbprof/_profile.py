@@ -28,8 +28,14 @@ if TYPE_CHECKING:
     from nbprof.views.out_of_memory import OutOfMemory
     from nbprof.views.view import View
 
+COUNTED = dict.fromkeys(("calls", "primitive_calls", "self_ns", "total_ns"), "int64")
+"""What is counted of a function, or of a function called from a place."""
 no_allocator = empty(event="int64", kind="object", micros="int64", bytes="int64")
 """Makes an empty `allocator` table."""
+no_functions = empty(file="object", line="int64", function="object", framework="bool", **COUNTED)
+"""Makes an empty `functions` table."""
+no_calls = empty(caller="int64", function="int64", **COUNTED)
+"""Makes an empty `calls` table."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,9 +52,10 @@ class Profile:
     """A row per execution: `node`, `step`, `thread` (rows of those tables), `start_ns`,
     `duration_ns`, `self_ns` (without the ops it ran and without waiting), `is_run` (False for
     further work of a run that is counted elsewhere), `accelerator`, `stack` (the lines that ran
-    it, then those that made it, -1: not known), `layer`, `backward` (whether it belongs to the
-    backward pass), `input_shapes`, `output_shapes` (rows of `shapes`; outputs: the first only), and
-    what `columns.summed_columns()` lists (NaN: not recorded)."""
+    it, then those that made it, -1: not known), `call` (a row of `dispatches`; not in old files),
+    `layer`, `backward` (whether it belongs to the backward pass), `input_shapes`, `output_shapes`
+    (rows of `shapes`; outputs: the first only), and what `columns.summed_columns()` lists (NaN: not
+    recorded)."""
     layers: "pd.DataFrame" = table()
     """A row per Keras layer and place it was called in, and per other part of the work, such as
     the optimizer or the input pipeline: `name`, `kind` (the layer's class), `parent` (-1: none)."""
@@ -74,7 +81,8 @@ class Profile:
     cell), `line`, `function`, `source`, `framework` (whether its file is an installed
     one, not the user's), `function_line` (where the function begins; only in tfprof's inputs)."""
     cells: "pd.DataFrame" = table(empty(file="object", line="int64", text="object"))
-    """A row per line of the notebook cells in `frames`: `file`, `line`, `text`."""
+    """A row per line of the notebook cells in `frames`, and of the user's files those around the
+    lines in `frames`: `file`, `line`, `text`."""
     threads: "pd.DataFrame" = table()
     """A row per thread or stream that ran ops: `name`, `device`, `is_cell` (whether it ran the
     cell itself)."""
@@ -109,9 +117,65 @@ class Profile:
     samples_of_python: "pd.DataFrame" = table(
         empty(start_ns="int64", duration_ns="int64", thread="int64", stack="int64")
     )
-    """A row per sample of the Python stack of the cell's thread: `start_ns`, `duration_ns` (the
-    time since the sample before, which it stands for), `thread` (0: the cell's own), `stack` (in
-    `frames`). They add up to the wall time."""
+    """A row per sample of a thread's Python stack: `start_ns`, `duration_ns` (the time since the
+    sample before, which it stands for), `thread` (a row of `threads_of_python`), `stack` (in
+    `frames`), `held_ns` (how much of the time a C function held the interpreter; not in old files).
+    Those of the cell's own thread, 0, add up to the wall time."""
+    threads_of_python: "pd.DataFrame" = table(empty(name="object"))
+    """A row per thread that ran Python: `name`. The first is the cell's own."""
+    dispatches: "pd.DataFrame" = table(
+        empty(
+            **dict.fromkeys(("start_ns", "end_ns", "watch_ns", "thread", "stack"), "int64"),
+            what="object",
+        )
+    )
+    """A row per call from Python into TensorFlow while the cell was traced: `start_ns`, `end_ns`,
+    `watch_ns` (how long recording it took, right after its end), `thread` (a row of
+    `threads_of_python`), `what` (the op, the function or `Session.run`), `stack` (in `frames`; each
+    line of the user's is followed by the installed function that it calls)."""
+    functions: "pd.DataFrame" = table(no_functions)
+    """A row per function that was called: `file` and `line` (where it begins; "~" and 0 for one in
+    C), `function`, `framework` (whether it is not the user's), `calls`, `primitive_calls` (those
+    not made by itself, directly or not), `self_ns`, `total_ns` (with all it called, recursion
+    counted once); NaN: not recorded."""
+    calls: "pd.DataFrame" = table(no_calls)
+    """A row per caller and function that it called: `caller` and `function` (rows of `functions`),
+    `calls`, `primitive_calls`, `self_ns` and `total_ns` of the function in these calls."""
+    lines: "pd.DataFrame" = table(
+        empty(
+            **dict.fromkeys(("file", "function", "called", "source"), "object"),
+            **dict.fromkeys(("line", "hits", "calls"), "int64"),
+            self_ns="float64",
+        )
+    )
+    """A row per line of the code that was watched line by line, and after it one per watched
+    function that it led to: `file` (`In [3]` for a cell), `line`, `function` it is in, `hits`,
+    `self_ns` (of the line: without those functions; of a function: with all it called; NaN: not
+    timed), `called` (the label of the function; empty for the line itself), `calls` of it,
+    `source`."""
+    sites: "pd.DataFrame" = table(
+        empty(
+            **{"file": "object", "line": "int64", "function": "object", "source": "object"},
+            **{"framework": "bool", "inner": "object"},
+            **{"left_bytes": "float64", "left_count": "float64"},
+            **{"peak_bytes": "float64", "before_bytes": "float64"},
+        )
+    )
+    """A row per line of Python that allocated memory: `file`, `line`, `function`, `source`,
+    `framework` (False: it is the user's), `inner` (the lines of packages that it ran to allocate
+    it, outermost first), `left_bytes` and `left_count` (what the cell left behind, in blocks of
+    Python's memory; if tracemalloc was on before, the difference to before), `peak_bytes` (at the
+    peak), `before_bytes` (NaN: not known)."""
+    spans: "pd.DataFrame" = table(
+        empty(
+            **{"name": "object", "start_ns": "int64", "duration_ns": "int64", "thread": "int64"},
+            **{"thread_name": "object", "parent": "int64"},
+        )
+    )
+    """A row per use of `nbprof.span`, in the order they began: `name`, `start_ns`, `duration_ns`,
+    `thread` (0: the cell's own), `thread_name`, `parent` (the span around it, -1: none)."""
+    counts: "pd.DataFrame" = table(empty(name="object", start_ns="int64", value="float64"))
+    """A row per use of `nbprof.count`: `name`, `start_ns`, `value`; see `counters`."""
     statements: "pd.DataFrame" = table(empty(start_ns="int64", line="int64"))
     """A row per statement that the cell began: `start_ns`, `line`."""
     recording: Recording
@@ -128,15 +192,28 @@ class Profile:
             return (
                 f"nbprof {recording.what} · {steps} · {_plural(runs, 'op run')} · {recording.how}"
             )
-        parts = [
-            f"nbprof {recording.what}",
-            f"{recording.ended}{format_seconds(recording.wall_ns)} wall{self._untraced}",
-            _plural(max(len(self.steps), 1), "step"),
-            *([f"{self.detail} in detail"] if self.detail else []),
-            _plural(runs, "op run"),
-            recording.how,
-        ]
-        return " · ".join(filter(None, (*parts, recording.memory, recording.cost)))
+        parts = [f"nbprof {recording.what}"]
+        if recording.timed:
+            wall = format_seconds(recording.wall_ns)
+            parts.append(f"{recording.ended}{wall} wall{self._untraced}")
+        if "ops" in recording.watched:
+            parts.append(_plural(max(len(self.steps), 1), "step"))
+            parts.append(f"{self.detail} in detail" if self.detail else "")
+            parts.append(_plural(runs, "op run"))
+        else:
+            parts.append(self._python)
+        parts += (recording.how, recording.memory, recording.cost)
+        return " · ".join(filter(None, parts))
+
+    @property
+    def _python(self) -> str:
+        """How much was recorded of Python alone, in words."""
+        if "samples" in self.recording.watched:
+            timed = self.recording.timed
+            count = len(self.samples_of_python) if timed else self.recording.wall_ns // 1000
+            return _plural(count, "sample")
+        calls = self.functions["calls"].sum(skipna=False)
+        return _plural(int(calls), "call") if calls == calls else ""
 
     @property
     def _untraced(self) -> str:
@@ -215,6 +292,7 @@ class Profile:
         def graph(self, **options: object) -> "View": ...
         def code(self, **options: object) -> "View": ...
         def layer(self, **options: object) -> "View": ...
+        def call(self, **options: object) -> "View": ...
     else:
 
         def __getattr__(self, name: str) -> "Callable[..., View]":
@@ -233,6 +311,13 @@ class Profile:
         from nbprof.views import summary
 
         return summary.summary(self)
+
+    @property
+    def counters(self) -> "pd.DataFrame":
+        """The counters of `nbprof.count`: `name`, `count`, `total`, `min`, `max`, `mean`."""
+        from nbprof.views import counters
+
+        return counters.counters(self)
 
     def memory(self) -> "pd.DataFrame":
         """Return the live bytes over time: `micros`, `device`, `live_bytes`.
@@ -347,7 +432,8 @@ class Profile:
         `.pb.gz` is the time of each line of Python for pprof. `.tfprof` is a profile in tfprof's
         format, which tfprof and `nbprof.load` open: nodes, times in whole µs, memory, parameters
         and one call stack per node; nbprof/export/saved_profile/__init__.py lists what it cannot
-        hold.
+        hold. What was watched of Python becomes `.prof` for pstats, `.callgrind` for KCachegrind,
+        `.speedscope.json`, `.collapsed` for flamegraph.pl, and `.dot`, a call graph for Graphviz.
         """
         from nbprof import export
 

@@ -14,6 +14,8 @@ from nbprof.view_kinds import VIEWS
 
 ROOT = "_TFProfRoot"
 """The name of a tree's first row."""
+TOTAL = "total_"
+"""What the name of a metric begins with in a tree's frame if it includes the rows below."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +24,12 @@ class Metric:
 
     Metrics from `events` are summed over the runs of a node; `-step -1` divides the sum by the
     steps in which the node ran. Metrics from `nodes` count once per node, however often it ran.
-    Names that end in `_count` are counts: whole numbers, which `-account_type_regexes` never
-    multiplies.
     """
 
     name: str
     """Its column in the frame; the only metric of a Column has the Column's name."""
-    table: Literal["events", "nodes"] = "events"
-    """The table of the Profile that has it."""
+    table: Literal["events", "nodes", "python"] = "events"
+    """The table of the Profile that has it; `python`: the table that the view is made of."""
     column: str = ""
     """The column of that table; empty: every row of the table counts as 1."""
     dtype: Literal["float64", "int64"] = "float64"
@@ -40,6 +40,8 @@ class Metric:
     """The devices whose events count."""
     adds: tuple[str, ...] = ()
     """The metrics it is the sum of, if it does not come from a table."""
+    counts: bool = False
+    """Whether it is a whole number of things, which `-account_type_regexes` never multiplies."""
     at_one_moment: bool = False
     """Whether it is an amount at one moment of the cell, which no average over steps divides."""
 
@@ -68,7 +70,9 @@ class Column:
     brings: tuple[str, ...] = ()
     """Columns that are selected along with this one."""
     views: tuple[str, ...] = ()
-    """The views that have it; empty: all."""
+    """The views that have it; empty: all whose rows have ops."""
+    needs: str = ""
+    """What must have been watched for it to be shown unasked; empty: what its view needs."""
     always: bool = False
     """Whether it is measured even if it is not selected, because rows are filtered by it."""
     tree_title: str = ""
@@ -93,6 +97,8 @@ class Column:
     """Whether tfprof prints `N/A` for it in the code view."""
     optional: bool = False
     """Whether a tree row omits the cell if it has no text."""
+    orders_by_total: bool = False
+    """Whether `-order_by total_NAME` sorts by totals in views that sort by what is a row's own."""
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
@@ -104,6 +110,11 @@ class Column:
         """Whether the op view prints two percentages with it; pairs of counts have none."""
         return len(self.measures) == 1
 
+    @property
+    def of_ops(self) -> bool:
+        """Whether it says something about TensorFlow's ops."""
+        return all(metric.table != "python" for metric in self.measures)
+
     @cached_property
     def format(self) -> Callable[[float], str]:
         """The function that writes its numbers."""
@@ -113,6 +124,52 @@ class Column:
 COLUMNS: dict[str, Column] = {
     column.name: column
     for column in (
+        Column(
+            name="wall_micros",
+            title="wall time",
+            help="time that the cell's own thread spent there, whatever it did; adds up to the "
+            "cell's wall time",
+            measures=(Metric(name="wall_micros", table="python"),),
+            unit=MICROS,
+            views=("call", "function", "line"),
+            orders_by_total=True,
+        ),
+        Column(
+            name="hits",
+            title="hits",
+            help="how often the line began; for a function that it led to, how often it was called",
+            measures=(Metric(name="hits", table="python", counts=True),),
+            views=("line",),
+        ),
+        Column(
+            name="hit_micros",
+            title="time per hit",
+            help="wall time by hits, with the functions that the line led to",
+            measures=(Metric(name="hit_micros", table="python"),),
+            unit=MICROS,
+            views=("line",),
+        ),
+        Column(
+            name="calls",
+            title="calls (all|primitive)",
+            help="how often it was called, and how often not by way of itself; in recursion only "
+            "the first call is primitive",
+            measures=(
+                Metric(name="calls", table="python", counts=True),
+                Metric(name="primitive_calls", table="python", counts=True),
+            ),
+            views=("function",),
+        ),
+        Column(
+            name="thread_micros",
+            title="time on other threads",
+            help="time that other threads of the cell spent there, waiting included, where "
+            "-threads sampled them; no part of the cell's wall time",
+            measures=(Metric(name="thread_micros", table="python"),),
+            needs="threads",
+            unit=MICROS,
+            views=("call",),
+        ),
         Column(
             name="bytes",
             title="requested bytes",
@@ -206,6 +263,41 @@ COLUMNS: dict[str, Column] = {
             not_in_tfprof="what was alive at the peak",
         ),
         Column(
+            name="alloc_bytes",
+            title="left behind",
+            help="memory of Python that was allocated there and still is after the cell; if "
+            "tracemalloc was on before the cell, the difference to before",
+            measures=(Metric(name="alloc_bytes", table="python", column="left_bytes"),),
+            unit=BYTES,
+            views=("alloc",),
+        ),
+        Column(
+            name="alloc_count",
+            title="blocks left behind",
+            help="in how many blocks of memory, of one object or array each",
+            measures=(
+                Metric(name="alloc_count", table="python", column="left_count", counts=True),
+            ),
+            views=("alloc",),
+        ),
+        Column(
+            name="alloc_peak_bytes",
+            title="at the peak",
+            help="memory of Python that was allocated there when the cell held the most",
+            measures=(Metric(name="alloc_peak_bytes", table="python", column="peak_bytes"),),
+            unit=BYTES,
+            views=("alloc",),
+        ),
+        Column(
+            name="alloc_before_bytes",
+            title="before the cell",
+            help="memory of Python that was allocated there before the cell; known only if "
+            "tracemalloc was on",
+            measures=(Metric(name="alloc_before_bytes", table="python", column="before_bytes"),),
+            unit=BYTES,
+            views=("alloc",),
+        ),
+        Column(
             name="params",
             title="# parameters",
             help="elements of the variables that the cell's functions, layers and graphs hold, "
@@ -256,8 +348,8 @@ COLUMNS: dict[str, Column] = {
             help="how often the op ran, and how many nodes of that name or type ran; constants "
             "and NoOps are never seen running",
             measures=(
-                Metric(name="run_count", column="is_run", dtype="int64"),
-                Metric(name="defined_count", table="nodes"),
+                Metric(name="run_count", column="is_run", dtype="int64", counts=True),
+                Metric(name="defined_count", table="nodes", counts=True),
             ),
             always=True,
             tree_title="op count (run|defined)",
@@ -299,9 +391,15 @@ def op_times() -> frozenset[str]:
     return frozenset(own.union(metric.name for metric in measured if own & set(metric.adds)))
 
 
-def is_count(metric: str) -> bool:
-    """Return whether a metric counts runs or nodes."""
-    return metric.endswith("_count")
+def counts() -> frozenset[str]:
+    """Return the metrics that are whole numbers of things, such as runs."""
+    measured = (metric for column in COLUMNS.values() for metric in column.measures)
+    return frozenset(metric.name for metric in measured if metric.counts)
+
+
+def views_with(column: Column) -> tuple[str, ...]:
+    """Return the views that have a column."""
+    return column.views or tuple(name for name, kind in VIEWS.items() if kind.has_ops)
 
 
 def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
@@ -312,7 +410,7 @@ def selected(names: Iterable[str], view: str) -> tuple[Column, ...]:
     chosen = [
         column
         for column in COLUMNS.values()
-        if column.name in wanted and (not column.views or view in column.views)
+        if column.name in wanted and view in views_with(column)
     ]
     if VIEWS[view].tree_legend:
         chosen.sort(key=lambda column: not column.leads_trees)

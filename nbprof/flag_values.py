@@ -11,7 +11,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal
 
-from nbprof.columns import COLUMNS
+from nbprof.columns import COLUMNS, TOTAL
 from nbprof.errors import NbprofError
 
 EVERYTHING = (".*",)
@@ -93,7 +93,8 @@ def column_names() -> tuple[str, ...]:
 
 def order_names() -> tuple[str, ...]:
     """Return everything that rows can be sorted by."""
-    return ("name", *metric_names())
+    totals = (f"{TOTAL}{column.name}" for column in COLUMNS.values() if column.orders_by_total)
+    return ("name", *metric_names(), *totals)
 
 
 def parse_choice(name: str, value: object, choices: Iterable[str]) -> str:

@@ -14,7 +14,9 @@ from nbprof.columns import COLUMNS
 from nbprof.errors import NbprofError
 from nbprof.flag_values import PRESETS
 
-TFPROF, MEMIT, MPRUN, MEMOBJ = "tfprof", "memit", "mprun", "memobj"
+TFPROF, PYPROF, MEMIT, MPRUN, MEMOBJ = "tfprof", "pyprof", "memit", "mprun", "memobj"
+PROFILING = (TFPROF, PYPROF)
+"""The magics that show views."""
 MEMORY = (MEMIT, MPRUN, MEMOBJ)
 """The magics that measure memory."""
 
@@ -86,33 +88,33 @@ FLAGS = _by_name(
         name="o",
         value="NAME",
         help="bind the View to NAME and still show it",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_variable,
     ),
     Flag(
         name="q",
         help="show nothing",
-        magics=(TFPROF, *MEMORY),
+        magics=(*PROFILING, *MEMORY),
     ),
     Flag(
         name="T",
         value="FILE",
         help="save the text report to FILE",
-        magics=(TFPROF, *MEMORY),
+        magics=(*PROFILING, *MEMORY),
         parser=values.parse_file,
     ),
     Flag(
         name="from",
         value="PATH",
         help="view a file instead of the last profile: a trace, a run's folder, a logdir, or a "
-        "file saved by nbprof or tfprof",
-        magics=(TFPROF,),
+        "file saved by nbprof, tfprof, cProfile, py-spy or pyinstrument",
+        magics=PROFILING,
         only_for="line",
     ),
     Flag(
         name="explore",
         help="show the live explorer, a widget with all rows; with -o NAME, also NAME.explore()",
-        magics=(TFPROF,),
+        magics=PROFILING,
     ),
     Flag(
         name="steps",
@@ -140,6 +142,12 @@ FLAGS = _by_name(
         only_for="cell",
     ),
     Flag(
+        name="threads",
+        help="sample the threads of the cell, too: each has a row of its own in the call view",
+        magics=PROFILING,
+        only_for="cell",
+    ),
+    Flag(
         name="preset",
         value="NAME",
         help=f"start from a ready-made set of options: {', '.join(PRESETS)}",
@@ -152,7 +160,7 @@ FLAGS = _by_name(
         value="N",
         help="show at most N levels of a tree, counting the root; in the op view, as in tfprof, N "
         "rows after the first",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_depth,
         is_option=True,
     ),
@@ -160,7 +168,7 @@ FLAGS = _by_name(
         name="order_by",
         value="COLUMN",
         help="sort by this column, largest first, or by name",
-        magics=(TFPROF,),
+        magics=PROFILING,
         choices=values.order_names,
         is_option=True,
     ),
@@ -168,7 +176,7 @@ FLAGS = _by_name(
         name="select",
         value="COLUMN,…",
         help="show these columns",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_columns,
         choices=values.column_names,
         is_option=True,
@@ -196,7 +204,7 @@ FLAGS = _by_name(
         name="start_name_regexes",
         value="REGEX,…",
         help="start at rows that match",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_regexes,
         is_option=True,
     ),
@@ -204,7 +212,7 @@ FLAGS = _by_name(
         name="trim_name_regexes",
         value="REGEX,…",
         help="show nothing below rows that match",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_regexes,
         is_option=True,
     ),
@@ -212,7 +220,7 @@ FLAGS = _by_name(
         name="show_name_regexes",
         value="REGEX,…",
         help="show only rows that match",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_regexes,
         is_option=True,
     ),
@@ -220,7 +228,7 @@ FLAGS = _by_name(
         name="hide_name_regexes",
         value="REGEX,…",
         help="hide rows that match",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_regexes,
         is_option=True,
     ),
@@ -239,7 +247,7 @@ FLAGS = _by_name(
         value="WHERE",
         help="stdout, none, file:outfile=PATH, timeline:outfile=PATH (a Chrome trace for each "
         "step, named PATH_STEP; not for the op view) or pprof:outfile=PATH (code view only)",
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_output,
         choices=_output_choices,
         is_option=True,
@@ -248,8 +256,8 @@ FLAGS = _by_name(
         name="frames",
         value="WHOSE",
         help="in the code view, show only your own lines (user) or also those of installed "
-        "packages (all)",
-        magics=(TFPROF,),
+        "packages (all); in the call view, fold or unfold the frames of packages",
+        magics=PROFILING,
         choices=lambda: ("user", "all"),
         is_option=True,
     ),
@@ -320,6 +328,24 @@ FLAGS = _by_name(
         repeatable=True,
     ),
     Flag(
+        name="f",
+        value="FUNCTION",
+        help="in the line view, also count the lines of this function or method, defined in a "
+        "file; may be repeated",
+        magics=PROFILING,
+        repeatable=True,
+        only_for="cell",
+    ),
+    Flag(
+        name="m",
+        value="MODULE",
+        help="in the line view, also count the lines of all functions of this module; may be "
+        "repeated",
+        magics=PROFILING,
+        repeatable=True,
+        only_for="cell",
+    ),
+    Flag(
         name="r",
         help="same as -o, as in memory_profiler",
         magics=(MPRUN,),
@@ -338,9 +364,14 @@ FLAGS = _by_name(
 def flags_of(magic: str) -> dict[str, Flag]:
     """Return the flags of a magic by name, with those that come from `COLUMNS`."""
     flags = {flag.name: flag for flag in FLAGS.values() if magic in flag.magics}
-    if magic == TFPROF:
-        flags |= {flag.name: flag for flag in map(_minimum_flag, values.metric_names())}
+    if magic in PROFILING:
+        shown = [name for name in values.metric_names() if magic == TFPROF or _is_of_python(name)]
+        flags |= {flag.name: flag for flag in map(_minimum_flag, shown)}
     return flags
+
+
+def _is_of_python(column: str) -> bool:
+    return not COLUMNS[column].of_ops
 
 
 def _minimum_flag(column: str) -> Flag:
@@ -350,7 +381,7 @@ def _minimum_flag(column: str) -> Flag:
         name=f"min_{column}",
         value="N",
         help=f"hide rows with {title} below N {'' if unit in title else unit}".rstrip(),
-        magics=(TFPROF,),
+        magics=PROFILING,
         parser=values.parse_number,
         is_option=True,
     )

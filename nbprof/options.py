@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from nbprof.columns import TOTAL
 from nbprof.errors import NbprofError
 from nbprof.flag_values import EVERYTHING, PRESETS, Output, metric_names
 from nbprof.flags import unknown_flag, view_options
@@ -11,10 +12,8 @@ from nbprof.view_kinds import VIEWS
 
 __all__ = ["EVERYTHING", "Output", "ViewOptions", "check_output"]
 
-SELECTED = ("micros", "live_bytes", "occurrence")
-"""The columns of a recorded cell or a trace that are shown if none are selected."""
 TFPROF_SELECTED = ("bytes", "micros", "occurrence")
-"""Those of tfprof's inputs."""
+"""The columns of tfprof's inputs that are shown if none are selected."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +21,10 @@ class ViewOptions:
     """The options of one view, checked; defaults are those of a captured cell."""
 
     max_depth: int = 100
-    order_by: str = "micros"
+    order_by: str = ""
+    """The column to sort by; empty: the view's own."""
     select: tuple[str, ...] | None = None
-    """The columns to show. None means those of `SELECTED` for a recorded cell and those of
+    """The columns to show. None means the view's own for a recorded cell and those of
     `TFPROF_SELECTED` for tfprof's inputs."""
     step: int | Literal["all"] | None = None
     """The number of a step, -1 for the average over the steps in which a node ran, or `all` for
@@ -58,12 +58,12 @@ class ViewOptions:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns to show of a recorded cell."""
-        return SELECTED if self.select is None else self.select
+        """The columns to show; none before the view's own are known."""
+        return self.select or ()
 
     def uses(self, column: str) -> bool:
         """Return whether a column is shown, sorted by or given a minimum."""
-        return column in (*self.columns, self.order_by, *self.minimum)
+        return column in (*self.columns, self.order_by.removeprefix(TOTAL), *self.minimum)
 
 
 def with_preset(given: Mapping[str, object]) -> dict[str, Any]:
@@ -87,8 +87,9 @@ def check_output(view: str, options: ViewOptions) -> None:
         supported = ", ".join(name for name, other in VIEWS.items() if other.has_pprof)
         raise NbprofError(f"the {view} view has no pprof output; these have one: {supported}.")
     columns = [name for name in metric_names() if name != "occurrence"]
-    if len(options.columns) != 1 or options.columns[0] not in columns:
+    selected = VIEWS[view].select if options.select is None else options.select
+    if len(selected) != 1 or selected[0] not in columns:
         raise NbprofError(
             f"-output pprof needs exactly one column, -select {' or '.join(columns)}; "
-            f"not {','.join(options.columns) or 'none'}."
+            f"not {','.join(selected) or 'none'}."
         )

@@ -24,10 +24,16 @@ class Recording:
     """What profiling added before and after the cell, in ns."""
     traced_ns: int = 0
     """How much of the wall time was traced, in ns; the tables lack the op runs of the rest."""
+    watched: tuple[str, ...] = ("ops",)
+    """What was recorded: some of what views need."""
+    refused: str = ""
+    """Why Python could not be watched as asked for, in a sentence; empty if it was."""
     tfprof: bool = False
     """Whether the numbers are tfprof's own: whole, and 0 where nothing was recorded."""
     has_stacks: bool = True
     """Whether any lines of Python are known."""
+    timed: bool = True
+    """Whether samples stand for times; otherwise 1 µs stands for a sample of unknown length."""
     single_runs: bool = True
     """Whether an event is one run; otherwise it is the sum of a node's runs in a step."""
     has_definitions: bool = True

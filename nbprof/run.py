@@ -5,13 +5,16 @@ import sys
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbprof.errors import NbprofError
-from nbprof.flag_values import parse_seconds, parse_steps
+from nbprof.flag_values import parse_choice, parse_seconds, parse_steps
+from nbprof.python_code import function_behind
+from nbprof.view_kinds import python_views
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Iterable
+    from types import ModuleType, TracebackType
 
     from nbprof._profile import Profile
     from nbprof.capture.capture import Capture
@@ -34,6 +37,11 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
     time in seconds after which tracing ends while the block runs on; the default is 60. `light`
     records less, at less cost.
 
+    `python` names a view of Python, such as "call", to record all it can show; with `threads=True`,
+    the call view also has the block's other threads. With `tensorflow=False`, only Python is
+    watched, and TensorFlow is not imported. For "line", `functions` and `modules` are watched
+    besides the functions of the notebook's cells, or of the file that the block is in.
+
     Exceptions propagate as usual; the profile then shows what ran before them.
     """
 
@@ -41,19 +49,39 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self,
         what: str = "a with block",
         *,
+        tensorflow: bool = True,
+        python: str | None = None,
+        threads: bool = False,
         light: bool = False,
         limit: float | None = None,
         steps: "int | str | StepRange | None" = None,
+        functions: "Iterable[Any]" = (),
+        modules: "Iterable[ModuleType]" = (),
     ) -> None:
         self._what = what
+        self._tensorflow = tensorflow
+        self._python = "" if python is None else parse_choice("python", python, python_views())
+        self._threads = threads
         self._light = light
         self._limit = None if limit is None else parse_seconds("limit", limit)
         self._steps = None if steps is None else parse_steps("steps", steps)
+        self._functions, self._modules = tuple(functions), tuple(modules)
         self._profile: Profile | None = None
         self._recorder: Recorder | None = None
         self._memory: Measurement | None = None
 
     def __enter__(self) -> "ProfiledRun":
+        try:
+            self.begin()
+            self.begin_statement()
+        except BaseException:
+            self.abandon()
+            raise
+        return self
+
+    def begin(self) -> None:
+        """Start everything that does not wait for a statement to begin."""
+        from nbprof.capture.python.watches import PythonExtent, runs_alone
         from nbprof.capture.recorder import Recorder
         from nbprof.capture.tracing import Extent, ProcessMemory
         from nbprof.memory.malloc_stats import trim
@@ -65,21 +93,32 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         def left_out() -> AbstractContextManager[None]:
             return measuring[0].left_out() if measuring else nullcontext()
 
+        extent = Extent(
+            tensorflow=self._tensorflow, light=self._light, limit=self._limit, steps=self._steps
+        )
+        cells = _cell_names()
+        python = PythonExtent(
+            view=self._python,
+            threads=self._threads,
+            files=(*cells, *(str(module.__file__) for module in self._modules)),
+            codes=tuple(function_behind(function, "it").__code__ for function in self._functions),
+        )
         recorder = Recorder(
             self._what,
-            cells=_cell_names(),
-            extent=Extent(light=self._light, limit=self._limit, steps=self._steps),
+            cells=cells,
+            extent=extent,
+            python=python,
             memory=ProcessMemory(held=resident_bytes, release=trim, left_out=left_out),
         )
         try:
             recorder.start()
             self._recorder = recorder
-            self._memory = Measurement().__enter__()
-            measuring.append(self._memory)
+            if not runs_alone(python):
+                self._memory = Measurement(on_turn=recorder.look).__enter__()
+                measuring.append(self._memory)
         except BaseException:
             recorder.abandon()
             raise
-        return self
 
     @property
     def started(self) -> bool:
@@ -93,6 +132,7 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         traceback: "TracebackType | None",
     ) -> None:
         try:
+            self.end_statement()  # first, so that nothing of ours counts as the block's
             self.finish(error)
         except Exception as fault:
             if error is None:
@@ -130,10 +170,17 @@ class ProfiledRun(AbstractContextManager["ProfiledRun"]):
         self._profile = _last = profile
         give_back_memory()
 
-    def mark_line(self, number: int) -> None:
-        """Note that the statement on this line of the cell begins."""
-        if self._memory is not None:
-            self._memory.mark(number)
+    def begin_statement(self, line: int = 0) -> None:
+        """Note that the statement on this line of the cell begins; 0: a block."""
+        if line and self._memory is not None:
+            self._memory.mark(line)
+        if self._recorder is not None:
+            self._recorder.resume(line)
+
+    def end_statement(self) -> None:
+        """Note that a statement has ended."""
+        if self._recorder is not None:
+            self._recorder.pause()
 
     @property
     def profile(self) -> "Profile":

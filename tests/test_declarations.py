@@ -19,7 +19,7 @@ from nbprof.display import html
 from nbprof.display.explorer.payload import whole_payload
 from nbprof.errors import NbprofError
 from nbprof.magics.help_and_completion import completions, help_text
-from nbprof.view_kinds import VIEWS
+from nbprof.view_kinds import VIEWS, op_views
 from nbprof.views.report import report_of
 
 pytestmark = pytest.mark.core("reports")
@@ -68,7 +68,7 @@ def cell():
 @pytest.fixture
 def shell(cell, monkeypatch):
     """Return a shell whose last profile is that cell."""
-    monkeypatch.setattr("nbprof.magics.tfprof_magic.last", lambda: cell)
+    monkeypatch.setattr("nbprof.magics.profiling_magics.last", lambda: cell)
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "nbprof")
@@ -224,7 +224,7 @@ def test_a_new_view_is_in_the_script_free_page_and_in_the_explorer(view, cell):
     described = explorer_of(cell.op())
 
     assert "<b>device</b>, 7 rows" in html.report(cell.device())
-    assert [packed["name"] for packed in described["views"]] == list(VIEWS)
+    assert [packed["name"] for packed in described["views"]] == list(op_views())
     assert view.doc in [packed["doc"] for packed in described["views"]]
 
 

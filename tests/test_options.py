@@ -2,6 +2,7 @@ import pytest
 
 from nbprof.errors import NbprofError
 from nbprof.options import ViewOptions
+from nbprof.view_kinds import VIEWS
 
 
 def test_defaults_fit_a_captured_cell():
@@ -9,8 +10,10 @@ def test_defaults_fit_a_captured_cell():
 
     assert options == ViewOptions()
     assert options.max_depth == 100
-    assert options.order_by == "micros"
-    assert options.columns == ("micros", "live_bytes", "occurrence")
+    assert options.order_by == ""
+    assert options.select is None
+    assert VIEWS["op"].order_by == "micros"
+    assert VIEWS["op"].select == ("micros", "live_bytes", "occurrence")
     assert options.step is None
 
 
@@ -30,11 +33,11 @@ def test_values_may_be_text_or_python_objects():
         ("max_depth", "nan", "-max_depth takes a number, not 'nan'."),
         ("max_depth", "inf", "-max_depth takes a whole number, not 'inf'."),
         ("max_depth", "-5", "-max_depth takes a whole number of at least 0, not '-5'."),
-        ("order_by", "size", "-order_by takes one of name, bytes"),
-        ("order_by", "tensor_value", "takes one of name, bytes"),
-        ("select", "", "-select needs at least one of bytes"),
+        ("order_by", "size", "-order_by takes one of name, wall_micros"),
+        ("order_by", "tensor_value", "takes one of name, wall_micros"),
+        ("select", "", "-select needs at least one of wall_micros"),
         ("select", 7, "-select takes column names, not 7."),
-        ("select", "micros,tensor", "-select takes one of bytes, peak_bytes"),
+        ("select", "micros,tensor", "-select takes one of wall_micros, "),
         ("step", "-2", "-step takes a step's number"),
         ("step", "last", "-step takes a step's number, -1 (the average) or all, not 'last'."),
         ("show_name_regexes", "a,(", "'(' is not a valid RE2 regular expression"),

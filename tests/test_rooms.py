@@ -12,7 +12,8 @@ from nbprof.view_kinds import VIEWS
 SHELVES = {
     *("arrays", "columns", "options", "units", "errors", "file_format", "protos", "progress"),
     *("op_types", "float_op_table", "view_kinds", "step_ranges", "flags", "flag_values", "note"),
-    *("lifetimes", "user_files", "categories", "recording"),
+    *("lifetimes", "user_files", "categories", "recording", "library_frames", "call_places"),
+    "python_code",
 }
 """Modules that every room may import; they import only each other."""
 
@@ -25,7 +26,7 @@ MAY_IMPORT = {
     "ingest/xspace": {"ingest.xspace", "ingest.protobuf"},
     "ingest/trace": {
         *("ingest.trace", "ingest.xspace", "ingest.protobuf"),
-        *("capture.capture", "capture.kerases", "_profile", "lazy_tables"),
+        *("capture.capture", "capture.kerases", "capture.python", "_profile", "lazy_tables"),
     },
     **{
         f"ingest/trace/{part}": {
@@ -42,6 +43,7 @@ MAY_IMPORT = {
     },
     "ingest/tfprof": {"ingest.tfprof", "ingest.protobuf", "_profile", "lazy_tables"},
     "ingest/saved": {"ingest.saved", "_profile", "lazy_tables"},
+    "ingest/python": {"ingest.python", "_profile", "lazy_tables"},
     "views": {"views", "_profile", "memory.result", "memory.sampler"},
     "display": {
         *("display", "views.view", "views.report", "_profile"),
@@ -52,7 +54,7 @@ MAY_IMPORT = {
     "_profile": {"lazy_tables", "views", "views.view", "export", "memory.result"},
     "lazy_tables": set(),
     "run": {
-        *("capture.recorder", "capture.tracing", "capture.capture"),
+        *("capture.recorder", "capture.tracing", "capture.capture", "capture.python.watches"),
         *("ingest", "_profile", "magics.host_shell"),
         *("memory.meter", "memory.malloc_stats", "memory.result", "memory.watermark"),
     },
@@ -63,7 +65,10 @@ MAY_IMPORT = {
         *("magics", "run", "files", "_profile", "display.advice"),
         *("memory", "capture.step_watch"),
     },
-    "__init__": {"run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"},
+    "__init__": {
+        *("run", "files", "magics", "views.printed", "views.view", "tfprof_inputs"),
+        "capture.python.marks",
+    },
 }
 LATE_IMPORTS = {
     *(("views", "display"), ("views", "display.text"), ("views", "memory.malloc_stats")),
@@ -93,7 +98,7 @@ OUTSIDERS = {
     "IPython": {"magics", "__init__"},
     "pandas": {
         *("ingest/trace", "ingest/trace/attribution", "ingest/trace/cell_time"),
-        *("ingest/tfprof", "ingest/saved"),
+        *("ingest/tfprof", "ingest/saved", "ingest/python"),
         *("views", "export", "_profile", "lazy_tables", "memory"),
     },
     "matplotlib": {"display"},

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbprof.arrays import Floats, Ints, Mask
+from nbprof.capture.python.mark_log import MarkLog, no_marks
 
 CALLING_THREAD = "nbprof: the cell begins"
 """Name of the events that mark the cell's thread in the trace."""
@@ -51,6 +52,16 @@ class DispatchLog:
     Keras or TensorFlow that made the call: `OPTIMIZER` and the like, or empty."""
     forward: tuple[int, ...] = ()
     """For each of `sites`: the site of the eager op whose gradient the calls compute, or -1."""
+    ops: tuple[str | bytes, ...] = ()
+    """The distinct names of ops and functions."""
+    op: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Index into `ops`, or empty if the names were not recorded."""
+    recorded_ns: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """When recording the call ended, which took the time since its end."""
+    paths: tuple[Stack, ...] = ()
+    """For each of `sites`: its frames, each followed by the installed function that it calls."""
+    threads: Mapping[int, str] = field(default_factory=dict)
+    """The names of threads, as far as Python knows them."""
 
 
 def no_dispatches() -> DispatchLog:
@@ -92,10 +103,15 @@ class SampleLog:
     """The distinct stacks."""
     time_ns: Ints
     thread: Ints
+    """0 for the cell's thread; others are sampled at the same moments, if at all."""
     stack: Ints
     """Index into `stacks`."""
     waited: Mask
     """Whether the thread did nothing but wait for another one since the sample before."""
+    held_ns: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """How long before each sample a C function held the interpreter; empty if that is unknown."""
+    names: tuple[str, ...] = ("",)
+    """The names of the threads; the cell's has none."""
 
 
 def no_samples() -> SampleLog:
@@ -297,6 +313,13 @@ class Capture:
     """Already cut out of all times; what else was recorded then is to be left out."""
     sessions: SessionLog = field(default_factory=no_sessions)
     samples: SampleLog = field(default_factory=no_samples)
+    marks: MarkLog = field(default_factory=no_marks)
+    watched: tuple[str, ...] = ("ops",)
+    """What was recorded, in the words of `ViewKind.needs`; "threads": samples of others, too."""
+    refused: str = ""
+    """Why Python could not be watched as asked for, in a sentence; empty if it was."""
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    """What watching Python recorded besides samples, by `ViewKind.needs`: a CallLog for `calls`."""
     keeps_threads: bool = True
     """Whether the trace has all events of threads that ended."""
     model: Callable[[Collection[str]], Model] = _no_model

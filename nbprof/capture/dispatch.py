@@ -25,13 +25,16 @@ from nbprof.capture.compat import hooks, tensor_shapes
 from nbprof.capture.forward_sites import ForwardSites
 from nbprof.capture.model_objects import CalledLayer, name_of
 from nbprof.float_op_table import NEEDED_ATTRIBUTES
-from nbprof.user_files import is_users_code
+from nbprof.library_frames import is_wrapper
+from nbprof.user_files import is_users, is_users_code
 
 RUNNERS = frozenset(("nbprof", "IPython"))
 """Packages that run the user's code; a stack ends where they begin."""
 
 USERS = "the user's"
 """Kind of the frames of the user's files."""
+WRAPPER = "only passes calls on"
+"""Kind of the frames of decorators and the like, and of code that has no file of its own."""
 LAYER_CALL = "call of a Keras layer"
 """Kind of the frame in which Keras calls a layer."""
 PARTS = (OPTIMIZER, METRICS, LOSS, BACKWARD)
@@ -53,6 +56,14 @@ PART = -2
 FORWARD = -3
 """Key in a site, in place of a code object, before the site of the op that a gradient is of."""
 
+CALLED = -4
+"""Key in a site, in place of a code object, that precedes that of the installed function which a
+frame of the user's calls; it comes before that frame."""
+MARKS = (LAYER, PART, FORWARD, CALLED)
+"""Keys in a site that are no frames of the user's."""
+CONSTANT = "_EagerConst"
+"""What calls that make a constant are listed as."""
+
 VARIABLES_USED = {
     **dict.fromkeys(("ReadVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"), 1),
     **dict.fromkeys(("ResourceGather", "ResourceApplyGradientDescent"), 1),
@@ -64,7 +75,7 @@ VARIABLES_USED = {
 Ops that set a variable regardless of its value are missing: making a model is no use of it.
 """
 
-COLUMNS = 9
+COLUMNS = 10
 """Numbers recorded for each call."""
 
 
@@ -75,7 +86,7 @@ class DispatchWatch:
         self.due: Callable[[], None] | None = None
         """Called before the next call, on its thread, if set."""
         # For each call: start, end, thread, site, input shapes, output shape, output bytes,
-        # attributes, and when recording it ended. Flat, because objects would trigger garbage
+        # attributes, op, and when recording it ended. Flat, because objects would trigger garbage
         # collections.
         self._calls = array("q")
         # Keyed by id, because hashing a code object is slow.
@@ -83,6 +94,9 @@ class DispatchWatch:
         self._sites: dict[tuple[int, ...], int] = {}
         self._shapes: dict[tuple[Any, ...], int] = {}
         self._given: dict[tuple[Any, ...], int] = {(): 0}
+        self._ops: dict[str, int] = {}
+        self._threads: dict[int, str] = {}
+        """The names of the threads that made calls."""
         self.layers: list[CalledLayer] = []
         """The Keras layers that were called."""
         self._layer_number: dict[int, int] = {}
@@ -98,7 +112,7 @@ class DispatchWatch:
 
     def log(self) -> DispatchLog:
         """Return the calls."""
-        start_ns, end_ns, thread, site, *described, attributes, _ = self._columns()
+        start_ns, end_ns, thread, site, *described, attributes, op, recorded_ns = self._columns()
         shape, output_shape, output_bytes = described
         return DispatchLog(
             sites=tuple(map(self._stack, self._sites)),
@@ -114,6 +128,11 @@ class DispatchWatch:
             attributes=attributes,
             inside=tuple(map(_inside, self._sites)),
             forward=_forward_sites(self._sites),
+            ops=tuple(self._ops),
+            op=op,
+            recorded_ns=recorded_ns,
+            paths=tuple(map(self._path, self._sites)),
+            threads=dict(self._threads),
         )
 
     @property
@@ -138,9 +157,21 @@ class DispatchWatch:
     def _stack(self, site: tuple[int, ...]) -> Stack:
         frames = []
         for key, instruction in _pairs(site):
-            if key not in (LAYER, PART, FORWARD):
+            if key not in MARKS:
                 code = self._codes[key][0]
                 frames.append((code.co_filename, _line(code, instruction), code.co_name))
+        return tuple(reversed(frames))
+
+    def _path(self, site: tuple[int, ...]) -> Stack:
+        """Return the frames of the user's, each followed by the installed function it calls."""
+        frames = []
+        for key, number in _pairs(site):
+            if key == CALLED:
+                code = self._codes[number][0]
+                frames.append((code.co_filename, code.co_firstlineno, code.co_name))
+            elif key not in MARKS:
+                code = self._codes[key][0]
+                frames.append((code.co_filename, _line(code, number), code.co_name))
         return tuple(reversed(frames))
 
     def _wrap(self, dispatch: Callable[..., Any], op_place: int | None) -> Any:
@@ -152,12 +183,13 @@ class DispatchWatch:
         tensor, used = tensor_shapes.eager_tensor(), self.used
         attributes_of, given, wanted = tensor_shapes.attributes, self._given, NEEDED_ATTRIBUTES
         remember, gradients = self._forward.remember, self._gradients
+        ops, threads = self._ops, self._threads
 
         def record(*arguments: Any) -> Any:
             __tracebackhide__ = True
             if self.due is not None:
                 self.due()
-            op = "_EagerConst" if op_place is None else arguments[op_place]
+            op = CONSTANT if op_place is None else arguments[op_place]
             if op in VARIABLES_USED:
                 inputs = arguments[3:] if op_place == 1 else arguments[3]
                 for handle in inputs[: VARIABLES_USED[op]]:
@@ -178,14 +210,22 @@ class DispatchWatch:
                 if op_place is not None:
                     inputs = arguments[3:] if op_place == 1 else arguments[3]
                     remember(op, () if site in gradients else inputs, result, site)
-                described = (site, shape, output, size_of(result), attributes)
-                calls.extend((start, end, thread(), *described, clock()))
+                own = thread()
+                if own not in threads:
+                    threads[own] = _name_of(own)
+                number = ops.setdefault(op, len(ops))
+                described = (site, shape, output, size_of(result), attributes, number)
+                calls.extend((start, end, own, *described, clock()))
 
         return record
 
     def site(self, frame: FrameType | None) -> int:
-        """Number the place a call comes from: its frames in the user's files."""
+        """Number the place a call comes from: its frames in the user's files.
+
+        With each comes the outermost function of those that it calls in installed files.
+        """
         site: list[int] = []
+        called = 0
         while frame is not None:
             code = frame.f_code
             key = id(code)
@@ -195,20 +235,29 @@ class DispatchWatch:
             kind = known[1]
             if kind in RUNNERS:
                 break
-            if kind == LAYER_CALL:
-                site += (LAYER, self._layer(frame.f_locals.get("self")))
-            elif kind in PARTS:
-                site += (PART, PARTS.index(kind))
-            elif kind == GRADIENT:
-                site += (PART, PARTS.index(BACKWARD))
-                site += (FORWARD, self._forward.of_gradient(frame.f_locals))
-            elif kind == USERS:
+            if kind == USERS:
+                if called:
+                    site += (CALLED, called)
                 site += (key, frame.f_lasti)
+                called = 0
+            elif kind != WRAPPER:
+                called = key
+                if kind:
+                    site += self._marks(kind, frame)
             frame = frame.f_back
         number = self._sites.setdefault(tuple(site), len(self._sites))
         if FORWARD in site[::2]:
             self._gradients.add(number)
         return number
+
+    def _marks(self, kind: str, frame: FrameType) -> tuple[int, ...]:
+        """Return what a frame of Keras or TensorFlow adds to a site."""
+        if kind == LAYER_CALL:
+            return LAYER, self._layer(frame.f_locals.get("self"))
+        if kind == GRADIENT:
+            forward = self._forward.of_gradient(frame.f_locals)
+            return PART, PARTS.index(BACKWARD), FORWARD, forward
+        return PART, PARTS.index(kind)
 
     def _layer(self, layer: Any) -> int:
         """Number a layer; one that reuses the address of a dead one gets a new number."""
@@ -222,7 +271,8 @@ class DispatchWatch:
 def _kind_of(code: CodeType, names: Mapping[str, Any]) -> str:
     """Return what a frame is, given its code and global names.
 
-    That is LAYER_CALL, GRADIENT, one of PARTS, one of RUNNERS, USERS, or empty for installed code.
+    That is LAYER_CALL, GRADIENT, one of PARTS, one of RUNNERS, USERS, WRAPPER, or empty for other
+    installed code.
     """
     module = str(names.get("__name__", ""))
     if (module, code.co_name) == GRADIENT_FUNCTION:
@@ -231,8 +281,18 @@ def _kind_of(code: CodeType, names: Mapping[str, Any]) -> str:
         return LAYER_CALL
     part = kerases.part_of(module) or PART_OF_MODULE.get(module, "")
     package = module.partition(".")[0]
-    users = USERS if is_users_code(code, names) else ""
-    return part or (package if package in RUNNERS else users)
+    if part or package in RUNNERS:
+        return part or package
+    if is_users_code(code, names):
+        return USERS
+    file = code.co_filename
+    return WRAPPER if is_users(file) or is_wrapper(file, code.co_name) else ""
+
+
+def _name_of(thread: int) -> str:
+    """Return the name of a thread; asking `threading` for it would register a new one."""
+    known = threading._active.get(thread)  # type: ignore[attr-defined]
+    return "" if known is None else str(known.name)
 
 
 def _inside(site: tuple[int, ...]) -> tuple[tuple[int, ...], str]:

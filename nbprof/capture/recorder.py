@@ -1,5 +1,6 @@
 """Record a stretch of code with TensorFlow's own profiler, and leave nothing switched on."""
 
+import platform
 import tempfile
 import time
 from collections.abc import Collection, Mapping
@@ -17,13 +18,17 @@ from nbprof.capture.dispatch import DispatchWatch
 from nbprof.capture.elsewhere import find_elsewhere
 from nbprof.capture.interrupts import interrupts_wait
 from nbprof.capture.model_objects import find_model
+from nbprof.capture.python.mark_log import read_marks
+from nbprof.capture.python.marks import MarkRecording, start_marks, stop_marks
+from nbprof.capture.python.watch import CannotWatchError, StatementWatch
+from nbprof.capture.python.watches import PythonExtent, runs_alone, sampler_for, watch_for
 from nbprof.capture.sessions import SessionWatch
-from nbprof.capture.stack_sampler import StackSampler
 from nbprof.capture.tracing import Extent, ProcessMemory, Tracing
 from nbprof.columns import allocator_columns
 from nbprof.errors import NbprofError
 from nbprof.note import Note
 from nbprof.units import format_seconds
+from nbprof.view_kinds import VIEWS
 
 NOTABLE_SHARE = 0.05
 """Lowest share of the wall time at which the cost of watching calls is noted."""
@@ -82,18 +87,30 @@ class Recorder:
         *,
         cells: Mapping[str, str] | None = None,
         extent: Extent | None = None,
+        python: PythonExtent | None = None,
         memory: ProcessMemory | None = None,
     ) -> None:
         self.what = what
         self._cells = cells or {}
-        extent = extent or Extent()
+        extent, python = extent or Extent(), python or PythonExtent()
+        self._with_tensorflow = extent.tensorflow
         self._light = extent.light
         self._notes: list[str] = []
         self._functions: list[Any] = []
         """The functions made during the recording, kept alive so that their nodes can be read."""
         self._watch = DispatchWatch()
         self._sessions = SessionWatch(None if extent.light else self._watch.site)
-        self._sampler = StackSampler()
+        self._sampler = sampler_for(python)
+        self._samples = not runs_alone(python)
+        self._python = watch_for(python)
+        # Found out here, so that no call for it is counted.
+        watch = self._python
+        self._by_statement = watch if isinstance(watch, StatementWatch) else None
+        self._marks = MarkRecording()
+        self._threads: tuple[str, ...] = ("threads",) if python.threads else ()
+        self._needs = VIEWS[python.view].needs if python.view else ""
+        self._watched: tuple[str, ...] = ("ops",) if self._with_tensorflow else ()
+        self._refused = ""
         self._tracing = Tracing(extent, memory or ProcessMemory(), self._watch)
         self._keeps_threads = True
         self._only_large = False
@@ -105,9 +122,13 @@ class Recorder:
         began = time.perf_counter_ns()
         try:
             self._claim()
-            if self._import_tensorflow():
+            if self._with_tensorflow and self._import_tensorflow():
                 self._start_session_or_note()
-            self._start_sampler()
+            if self._samples:
+                self._start_sampler()
+            self._start_watch()
+            self._cleanup.callback(stop_marks)
+            self._marks = start_marks()
             self._cost_ns = time.perf_counter_ns() - began
             self._tracing.begin_clock()
             self._start_ns = time.time_ns()  # last, so that no event ends after the wall time
@@ -115,10 +136,28 @@ class Recorder:
             self._release()
             raise
 
+    def look(self) -> None:
+        """Sample the cell's stacks if that is due; called by a thread that has the interpreter.
+
+        Of several threads of ours that wait for it, any may be the first to see the cell where a
+        long call has just let go of it.
+        """
+        self._sampler.look()
+
     @property
     def active(self) -> bool:
         """Whether this recorder is recording."""
         return Recorder._active is self
+
+    def resume(self, line: int = 0) -> None:
+        """Let the watch of Python record a statement on this line of a cell, or 0 for a block."""
+        if self._by_statement is not None:
+            self._by_statement.resume(line)
+
+    def pause(self) -> None:
+        """Keep the watch of Python from recording what is not the cell's."""
+        if self._by_statement is not None:
+            self._by_statement.pause()
 
     def _claim(self) -> None:
         with Recorder._lock:
@@ -135,7 +174,9 @@ class Recorder:
         tracing = self._tracing
         began = time.perf_counter_ns()
         try:
-            wall_ns = tracing.cell_ns()
+            wall_ns = tracing.cell_ns()  # what the watch does at its end may take long
+            if self._python is not None:
+                self._python.stop()  # first, so that it does not watch what follows
             self._sampler.stop()
             tracing.end()
         finally:
@@ -145,7 +186,7 @@ class Recorder:
         pauses = tracing.tracer.pauses
         self._cost_ns += time.perf_counter_ns() - began + pauses.total_ns
         calls, steps, sessions = self._watch.log(), tracing.clock.log(), self._sessions.log()
-        samples = self._sampler.log()
+        samples, marks = self._sampler.log(), read_marks(self._marks)
         capture = Capture(
             windows=tuple(tracing.tracer.windows),
             what=self.what,
@@ -166,10 +207,17 @@ class Recorder:
             ),
             pauses=pauses,
             dispatches=replace(
-                calls, start_ns=pauses.cut(calls.start_ns), end_ns=pauses.cut(calls.end_ns)
+                calls,
+                start_ns=pauses.cut(calls.start_ns),
+                end_ns=pauses.cut(calls.end_ns),
+                recorded_ns=pauses.cut(calls.recorded_ns),
             ),
             sessions=replace(sessions, start_ns=pauses.cut(sessions.start_ns)),
             samples=replace(samples, time_ns=pauses.cut(samples.time_ns)),
+            marks=marks.on_clock(pauses.cut),
+            watched=self._watched,
+            refused=self._refused,
+            recorded={} if self._python is None else {self._needs: self._python.log()},
             keeps_threads=self._keeps_threads,
             function_def=self._function_def,
             function_stacks=self._function_stacks,
@@ -225,6 +273,21 @@ class Recorder:
             self._sampler.start()
         except RuntimeError as error:  # the system is out of threads
             self._notes.append(NOT_SAMPLED.format(error=error))
+        else:
+            self._watched += ("samples", *self._threads)
+
+    def _start_watch(self) -> None:
+        if self._python is None:
+            return
+        self._cleanup.callback(self._python.stop)
+        try:
+            self._python.start()
+        except CannotWatchError as refusal:
+            self._refused = str(refusal)
+            self._notes.append(self._refused)
+            self._python = self._by_statement = None
+        else:
+            self._watched += (self._needs,)
 
     def _start_session_or_note(self) -> None:
         """Start the session; if that fails unexpectedly, let the cell run unprofiled."""
@@ -279,6 +342,8 @@ class Recorder:
     def _describe(self) -> str:
         """Describe how the code was recorded, for the headline."""
         windows = self._tracing.tracer.windows
+        if not self._with_tensorflow:
+            return f"Python {platform.python_version()}"
         if not windows:
             return "nothing recorded"
         if self._light:

@@ -47,6 +47,8 @@ NOT_RESUMED = "tracing ended early, because TensorFlow's profiler did not start 
 class Extent:
     """How much of the code to record."""
 
+    tensorflow: bool = True
+    """Whether to watch TensorFlow; otherwise it is not even imported."""
     light: bool = False
     """Whether to record less of each op run."""
     limit: float | None = None

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from nbprof.display import source_html
 from nbprof.display.text import heading, own_number, plain_count, title, tree_records
 from nbprof.units import format_micros
 from nbprof.view_kinds import VIEWS
@@ -64,6 +65,8 @@ def report(view: "View", most: int = MAX_ROWS) -> str:
         *(_row(view, row, rows[0]) for row in rows),
         "</tbody></table></div>",
         *_tree(view, rows),
+        *source_html.source(view, _leading(view)),
+        *source_html.calls(view),
     ]
     hidden = len(view.frame) - len(rows)
     if hidden:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbprof.columns import ROOT, title_in
 from nbprof.protos.texts import to_utf8
 from nbprof.units import NOT_RECORDED, format_micros
-from nbprof.view_kinds import VIEWS
+from nbprof.view_kinds import VIEWS, imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,12 +45,19 @@ def report(view: "View") -> str:
     lines += [f"note: {note}" for note in view.notes]
     lines += ["", "Doc:", f"{view.name}: {VIEWS[view.name].doc}"]
     lines += [f"{heading(view, column)}: {column.help}" for column in view.columns]
-    lines += ["", "Profile:"]
+    return "\n".join([*lines, "", "Profile:", *_table(view)]) + "\n"
+
+
+def _table(view: "View") -> Iterator[str]:
+    """Write the legend and the rows, as tfprof does unless the view has a table of its own."""
+    printed = VIEWS[view.name].printed
+    if printed is not None:
+        yield from imported(printed.writer)(view)
+        return
     titles = " | ".join(filter(None, (title(view, column) for column in view.columns)))
     if not is_empty_op(view):
-        lines.append(f"node name | {titles}")
-    rows = _tree_rows(view) if view.is_tree else _op_rows(view)
-    return "\n".join([*lines, *rows]) + "\n"
+        yield f"node name | {titles}"
+    yield from _tree_rows(view) if view.is_tree else _op_rows(view)
 
 
 def lead_lines(lead: "Lead") -> Iterator[str]:
@@ -177,6 +184,6 @@ def tree_cell(column: "Column", metric: str, row: Row) -> str:
 
 def own_number(column: "Column", metric: str, row: Row) -> str:
     """Write a row's own number; the root and rows that do not count for themselves have `--`."""
-    if row["parent"] < 0 or (isnan(row[metric]) and not row.get(ACCOUNTED, True)):
+    if isnan(row[metric]) and (row["parent"] < 0 or not row.get(ACCOUNTED, True)):
         return "--"
     return column.format(row[metric])

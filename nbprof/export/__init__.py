@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbprof.errors import NbprofError
 from nbprof.export import chrome_trace, pprof, saved_profile, whole_file
+from nbprof.export.python import callgrind, collapsed, dot, pstats_file, speedscope
 from nbprof.options import Output, ViewOptions
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ FORMATS = {
         pprof.write, ("code", ViewOptions.parse({"select": "micros", "output": Output("pprof")}))
     ),
     ".tfprof": Format(saved_profile.write),
+    ".prof": Format(pstats_file.write),
+    ".callgrind": Format(callgrind.write),
+    ".speedscope.json": Format(speedscope.write),
+    ".collapsed": Format(collapsed.write),
+    ".dot": Format(dot.write),
 }
 """Export formats by the end of the file's name."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbprof import file_format
 from nbprof.errors import NbprofError
 from nbprof.files.gunzip import GZIP, unpack, unpack_head
-from nbprof.files.locations import is_url
+from nbprof.files.locations import as_text, is_url
 from nbprof.files.logdir import host_of
 from nbprof.progress import progress
 
@@ -125,11 +125,50 @@ def read_trace(source: Source, host: str = "") -> "Profile":
         return read_trace_file(trace, host_of(source.place), done)
 
 
+def _is_pstats(head: bytes) -> bool:
+    from nbprof.ingest.python.signatures import looks_like_pstats
+
+    return looks_like_pstats(head)
+
+
+def _read_pstats(source: Source) -> "Profile":
+    from nbprof.ingest.python.pstats_file import read_pstats
+
+    return read_pstats(source.content(), as_text(source.place.name))
+
+
+def _is_speedscope(head: bytes) -> bool:
+    from nbprof.ingest.python.signatures import looks_like_speedscope
+
+    return looks_like_speedscope(head)
+
+
+def _read_speedscope(source: Source) -> "Profile":
+    from nbprof.ingest.python.speedscope_file import read_speedscope
+
+    return read_speedscope(source.content(), as_text(source.place.name))
+
+
+def _is_collapsed(head: bytes) -> bool:
+    from nbprof.ingest.python.signatures import looks_like_collapsed
+
+    return looks_like_collapsed(head)
+
+
+def _read_collapsed(source: Source) -> "Profile":
+    from nbprof.ingest.python.collapsed_file import read_collapsed
+
+    return read_collapsed(source.content(), as_text(source.place.name))
+
+
 TRACE = Kind("traces of TensorFlow's or JAX's profiler (*.xplane.pb)", _is_trace, read_trace)
 KINDS = (
     Kind("nbprof's own files (made by profile.save)", _is_own_file, _read_own_file),
     Kind("tfprof's saved profiles", _is_saved_profile, _read_saved_profile),
     TRACE,
+    Kind("pstats of cProfile (*.prof)", _is_pstats, _read_pstats),
+    Kind("speedscope files (*.speedscope.json)", _is_speedscope, _read_speedscope),
+    Kind("collapsed stacks (*.collapsed)", _is_collapsed, _read_collapsed),
 )
 """All kinds; the first that recognises a file reads it."""
 

@@ -13,8 +13,12 @@ WATCHER = "record"
 """The function in `capture/dispatch.py` that watches a call into TensorFlow."""
 OURS = __name__.partition(".")[0]
 """The package whose frames are not shown."""
-LINE_WATCHER = "nbprof.memory.line_meter"
-"""The module whose hooks Python calls for every line; they call no code of the user's."""
+LINE_WATCHERS = (
+    "nbprof.memory.line_meter",
+    "nbprof.capture.python.line_hooks",
+    "nbprof.capture.python.line_engines",
+)
+"""The modules whose hooks Python calls for every line; they call no code of the user's."""
 
 _pending: list[Callable[[], None]] = []
 """Functions that restore the exception handler which the last failed cell replaced."""
@@ -93,7 +97,7 @@ def drop_watchers(error: BaseException) -> None:
     above = error.__traceback__
     while above is not None:
         below = above.tb_next
-        if below is not None and below.tb_frame.f_globals.get("__name__") == LINE_WATCHER:
+        if below is not None and below.tb_frame.f_globals.get("__name__") in LINE_WATCHERS:
             above.tb_next = None
         while above.tb_next is not None and above.tb_next.tb_frame.f_code.co_name == WATCHER:
             if "__tracebackhide__" not in above.tb_next.tb_frame.f_code.co_varnames:

@@ -12,6 +12,7 @@ import io
 import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -48,24 +49,37 @@ class Cell:
     is_silenced: bool
     """Whether a semicolon at its end keeps its value from being shown."""
 
-    def run(self, before: Callable[[int], None] | None = None) -> Any:
+    def run(
+        self,
+        before: Callable[[int], None] | None = None,
+        after: Callable[[], object] = bool,
+    ) -> Any:
         """Execute the cell in the user's namespace and return the value of its last expression.
 
-        `before` is called before each statement, with its line.
+        `before` is called before each statement, with its line, and `after` when it has ended.
         """
         __tracebackhide__ = True
         names = self.shell.user_global_ns, self.shell.user_ns
         for statement, line in zip(self.statements, self.lines, strict=False):
             if isinstance(statement, SyntaxError):
                 raise statement
-            if before:
-                before(line)
-            exec(statement, *names)
+            # Not exec itself, which would be a call of the cell's to whoever counts calls.
+            execute = partial(exec, statement, *names)
+            try:
+                if before:
+                    before(line)
+                execute()
+            finally:
+                after()
         if self.last_expression is None:
             return None
-        if before:
-            before(self.lines[-1])
-        return eval(self.last_expression, *names)
+        evaluate = partial(eval, self.last_expression, *names)
+        try:
+            if before:
+                before(self.lines[-1])
+            return evaluate()
+        finally:
+            after()
 
     def run_and_drop(self, before: Callable[[int], None] | None = None) -> None:
         """Execute the cell without returning its value, so that nothing keeps it alive."""

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 
 from nbprof.flags import Flag, flags_of
 from nbprof.magics.magic_table import MAGICS
-from nbprof.view_kinds import VIEWS
 
 WIDTH = 100
 """Characters in a line of help."""
@@ -32,7 +31,7 @@ def help_text(magic: str) -> str:
 def forms(magic: str) -> list[tuple[str, str]]:
     """List the ways to write a magic, each with what it does."""
     table = MAGICS[magic]
-    views = " | ".join(VIEWS)
+    views = " | ".join(table.views())
     found = [(form.replace("{views}", views), does) for form, does in table.forms]
     for word, command in table.commands.items():
         found.append((f"%{magic} {word} {command.arguments}".rstrip(), command.does))

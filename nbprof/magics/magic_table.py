@@ -3,21 +3,27 @@
 Their flags are in `nbprof.flags.FLAGS`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from nbprof.flags import MEMIT, MEMOBJ, MPRUN, TFPROF
+from nbprof.flags import MEMIT, MEMOBJ, MPRUN, PYPROF, TFPROF
 from nbprof.options import TFPROF_SELECTED, ViewOptions
-from nbprof.view_kinds import VIEWS
+from nbprof.view_kinds import VIEWS, python_views
 
 ADVISE, SET, HELP, RESET = "advise", "set", "help", "reset"
 
-_DEFAULTS = ViewOptions()
+
+def _no_views() -> tuple[str, ...]:
+    return ()
+
+
+def _all_views() -> tuple[str, ...]:
+    return tuple(VIEWS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A word that `%tfprof` takes instead of a view."""
+    """A word that a magic takes instead of a view."""
 
     does: str
     arguments: str = ""
@@ -37,8 +43,8 @@ class Magic:
     """The `with` statement that does the same for a block."""
     block_result: str
     """Where the result is after that block."""
-    has_views: bool = False
-    """Whether a line may begin with the name of a view."""
+    views: Callable[[], tuple[str, ...]] = _no_views
+    """Returns the views that a line may begin with; the first one is the default."""
     commands: Mapping[str, Command] = field(default_factory=dict)
     """The other words that a line may begin with."""
     takes_code: bool = False
@@ -49,8 +55,16 @@ class Magic:
     @property
     def words(self) -> tuple[str, ...]:
         """All words that a line may begin with."""
-        return (*(VIEWS if self.has_views else ()), *self.commands)
+        return (*self.views(), *self.commands)
 
+
+_SET_AND_HELP = {
+    SET: Command(
+        does="keep options for later lines; set reset forgets them", arguments="[options]"
+    ),
+    HELP: Command(does="print this help"),
+}
+_OP = VIEWS["op"]
 
 MAGICS = {
     TFPROF: Magic(
@@ -60,18 +74,27 @@ MAGICS = {
             ("%tfprof [{views}] [options]", "view the last profile without running anything"),
         ),
         remark="The cell runs unchanged, and the report follows its output. Defaults: the op "
-        f"view, -order_by {_DEFAULTS.order_by}, -select {','.join(_DEFAULTS.columns)} "
-        f"({','.join(TFPROF_SELECTED)} for tfprof's inputs), -max_depth {_DEFAULTS.max_depth}.",
+        f"view, -order_by {_OP.order_by}, -select {','.join(_OP.select)} "
+        f"({','.join(TFPROF_SELECTED)} for tfprof's inputs), "
+        f"-max_depth {ViewOptions().max_depth}.",
         block="with nbprof.profile() as run",
         block_result="run.profile",
-        has_views=True,
-        commands={
-            ADVISE: Command(does="suggest improvements"),
-            SET: Command(
-                does="keep options for later lines; set reset forgets them", arguments="[options]"
-            ),
-            HELP: Command(does="print this help"),
-        },
+        views=_all_views,
+        commands={ADVISE: Command(does="suggest improvements"), **_SET_AND_HELP},
+    ),
+    PYPROF: Magic(
+        does="Profile the Python of a cell, or look at the last profile again.",
+        forms=(
+            ("%%pyprof [{views}] [options]", "profile the cell below"),
+            ("%pyprof [{views}] [options]", "view the last profile without running anything"),
+        ),
+        remark="The cell runs unchanged, and the report follows its output. TensorFlow is not "
+        "watched: %%tfprof shows its ops below the lines that ran them. The default is the call "
+        "view.",
+        block="with nbprof.profile(tensorflow=False) as run",
+        block_result="run.profile",
+        views=python_views,
+        commands=_SET_AND_HELP,
     ),
     MEMIT: Magic(
         does="Measure the memory of a statement or a cell: before, at the peak, after, and the "

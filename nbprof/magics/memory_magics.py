@@ -17,6 +17,7 @@ from nbprof.magics.bare_traceback import leave_like_bare
 from nbprof.magics.cell import Cell, compile_cell, compile_statement
 from nbprof.magics.flag_parser import ParsedLine, parse
 from nbprof.magics.host_shell import caller_of_magic, cell_names, cell_number
+from nbprof.magics.named_code import functions_named
 from nbprof.magics.reporting import or_usage_error, report_or_explain, write_text
 
 if TYPE_CHECKING:
@@ -162,13 +163,7 @@ class MemoryMagics(Magics):
             return [cell_target(codes, cell.raw, f"In [{cell_number(self.shell)}]")]
         names = cell_names(self.shell)
         targets = []
-        for expression in dict.fromkeys(parsed.get("f")):
-            try:
-                function = eval(expression, self.shell.user_global_ns, self.shell.user_ns)
-            except Exception as error:  # noqa: BLE001 whatever the user's expression raises
-                raise UsageError(
-                    f"-f {expression} cannot be found ({type(error).__name__}: {error})."
-                ) from None
+        for expression, function in functions_named(self.shell, parsed.get("f")).items():
             targets.append(or_usage_error(function_target, function, expression, names))
         return targets
 

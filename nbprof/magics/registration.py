@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.magics.magic_table import MAGICS
 from nbprof.magics.memory_magics import MemoryMagics
-from nbprof.magics.tfprof_magic import NbprofMagics
+from nbprof.magics.profiling_magics import NbprofMagics
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

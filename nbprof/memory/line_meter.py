@@ -15,8 +15,9 @@ from threading import get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from nbprof.memory.watched_code import Tally, Target, first_line
+from nbprof.memory.watched_code import Tally, Target
 from nbprof.memory.watermark import watermark
+from nbprof.python_code import first_line
 
 LONG_LINE_NS = 20_000
 """Read memory after a line that took at least this long, in ns."""

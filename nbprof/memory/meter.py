@@ -40,11 +40,14 @@ class Measurement(AbstractContextManager["Measurement"]):
         timeout: float | None = None,
         include_children: bool = False,
         trim: bool = False,
+        on_turn: Callable[[], object] = int,
     ) -> None:
         self._interval = interval
         self._timeout = timeout
         self._include_children = include_children
         self._trim = trim
+        self._on_turn = on_turn
+        """Called whenever the sampling thread has got the interpreter."""
         self._owner = watermark()
         self._marks: list[Mark] = []
         self._steps = 0
@@ -56,7 +59,9 @@ class Measurement(AbstractContextManager["Measurement"]):
         if self._trim:
             gc.collect()
             self._trimmed = trim()
-        self._sampler = Sampler(self._owner, self._interval, self._timeout, self._read_last)
+        self._sampler = Sampler(
+            self._owner, self._interval, self._timeout, self._read_last, self._on_turn
+        )
         if self._include_children:
             self._sampler.sample_children(0)
             self._children_before = self._sampler.children or 0.0

@@ -70,6 +70,7 @@ class Sampler:
         period: float | None,
         timeout: float | None,
         on_timeout: Callable[[], object],
+        on_turn: Callable[[], object] = int,
     ) -> None:
         self.curve = Curve()
         self.children: float | None = None
@@ -80,6 +81,7 @@ class Sampler:
         self._period = period
         self._timeout = timeout
         self._on_timeout = on_timeout
+        self._on_turn = on_turn
         self._stretch: Stretch | None = None
         self._began = time.perf_counter()
         self._children_due = CHILDREN_PERIOD
@@ -135,6 +137,7 @@ class Sampler:
     def _run(self) -> None:
         began_cpu = time.thread_time()
         while not self._stop_signal.acquire(timeout=self._wait):
+            self._on_turn()
             if self._stretch is None:
                 continue
             with self._lock:
@@ -156,7 +159,7 @@ class Sampler:
         return time.perf_counter() - self._began
 
     def _sample(self, stretch: Stretch) -> tuple[int, float]:
-        reading = self._watermark.sample(stretch)
+        reading = self._watermark.sample(stretch, self._on_turn)
         now = self._elapsed()
         self.curve.add(now, reading.resident, reading.most, self._wait)
         return reading.resident, now

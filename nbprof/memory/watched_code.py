@@ -1,16 +1,12 @@
 """Which lines `%mprun` measures: those of functions, wherever defined, or of a whole cell."""
 
-import functools
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType, MethodType
+from types import CodeType
 from typing import Any
 
-from nbprof.errors import NbprofError
-
-UNNAMED = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
-"""Names of code that is part of a line and charged to it."""
+from nbprof.python_code import first_line, function_behind, with_inner
 
 
 @dataclass(eq=False, slots=True)
@@ -57,12 +53,7 @@ def function_target(function: Any, expression: str, names: Mapping[str, str]) ->
 
     `names` maps file names of cells to names such as `In [3]`; `expression` is what the user typed.
     """
-    plain = _plain_function(function)
-    if plain is None:
-        kind = "a class" if isinstance(function, type) else f"of type {type(function).__name__}"
-        raise NbprofError(
-            f"{expression} is {kind}. -f takes a function or method that is written in Python."
-        )
+    plain = function_behind(function, expression)
     code = plain.__code__
     try:
         lines, first = inspect.getsourcelines(code)
@@ -70,56 +61,16 @@ def function_target(function: Any, expression: str, names: Mapping[str, str]) ->
         lines, first = [], code.co_firstlineno
     file = names.get(code.co_filename, code.co_filename)
     source = tuple(line.rstrip("\n") for line in lines)
-    return Target(plain.__qualname__, file, max(1, first), source, tuple(_with_inner([code])), True)
+    return Target(plain.__qualname__, file, max(1, first), source, tuple(with_inner([code])), True)
 
 
 def cell_target(codes: Iterable[CodeType], source: str, name: str) -> Target:
     """Make a target of a cell: its own lines and those of the functions it defines."""
     codes = list(codes)
-    target = Target(name, name, 1, tuple(source.splitlines()), tuple(_with_inner(codes)), False)
+    target = Target(name, name, 1, tuple(source.splitlines()), tuple(with_inner(codes)), False)
     lines = [first_line(code) for code in codes]
     target.continuations = frozenset(
         id(code) for code, line, before in zip(codes[1:], lines[1:], lines, strict=False)
         if line == before
     )  # fmt: skip
     return target
-
-
-def first_line(code: CodeType) -> int:
-    """Return the line number where a code object begins."""
-    return next((line for _, _, line in code.co_lines() if line), 0)
-
-
-def _plain_function(function: Any) -> FunctionType | None:
-    """Unwrap methods, decorators, partials, properties and `tf.function`s."""
-    for _ in range(20):
-        if isinstance(function, FunctionType):
-            inner = inspect.unwrap(function)
-            return inner if isinstance(inner, FunctionType) else function
-        if isinstance(function, MethodType | staticmethod | classmethod):
-            function = function.__func__
-        elif isinstance(function, functools.partial):
-            function = function.func
-        elif isinstance(function, property):
-            function = function.fget
-        elif hasattr(function, "python_function"):  # a tf.function
-            function = function.python_function
-        elif hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        else:
-            return None
-    return None
-
-
-def _with_inner(codes: Iterable[CodeType]) -> "list[CodeType]":
-    found: list[CodeType] = []
-    left = list(codes)
-    while left:
-        code = left.pop()
-        found.append(code)
-        left += [
-            inner
-            for inner in code.co_consts
-            if isinstance(inner, CodeType) and inner.co_name not in UNNAMED
-        ]
-    return found

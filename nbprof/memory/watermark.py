@@ -11,6 +11,7 @@ is only known to be at least the most that was seen.
 import os
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -80,10 +81,13 @@ class Watermark:
             self._open.append(stretch)
             return stretch
 
-    def sample(self, stretch: Stretch) -> Reading:
-        """Read what is held now and the most since this stretch was last sampled."""
+    def sample(self, stretch: Stretch, on_turn: Callable[[], object] = int) -> Reading:
+        """Read what is held now and the most since this stretch was last sampled.
+
+        `on_turn` is called whenever this thread has waited for the interpreter meanwhile.
+        """
         with self._lock:
-            reading = self._read()
+            reading = self._read(on_turn)
             most, stretch.recent = stretch.recent, reading.resident
             return Reading(reading.resident, most)
 
@@ -95,9 +99,11 @@ class Watermark:
                 self._open.remove(stretch)
             return reading
 
-    def _read(self) -> Reading:
+    def _read(self, on_turn: Callable[[], object] = int) -> Reading:
         reading = self._source.read()
+        on_turn()
         self._source.reset()
+        on_turn()
         self.highest = max(self.highest, reading.most)
         can_reset = self._source.shortcoming is None
         for stretch in self._open:

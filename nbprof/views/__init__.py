@@ -1,14 +1,15 @@
 """Views: pure functions of a Profile and ViewOptions that return a View."""
 
 from dataclasses import replace
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from nbprof.columns import COLUMNS
+from nbprof.columns import COLUMNS, views_with
 from nbprof.errors import NbprofError
-from nbprof.options import SELECTED, TFPROF_SELECTED, check_output
-from nbprof.view_kinds import VIEWS, ViewKind, view_names
+from nbprof.options import check_output
+from nbprof.view_kinds import VIEWS, ViewKind, imported, view_names
+from nbprof.views.defaults import with_defaults
 from nbprof.views.measure import only_what_ran
+from nbprof.views.needs import check_recorded
 from nbprof.views.notes import why_nothing
 from nbprof.views.out_of_memory import lead
 from nbprof.views.outside_ops import with_outside_ops
@@ -28,9 +29,11 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
     """Return the view called `name` of a profile."""
     if name not in VIEWS:
         raise NbprofError(f"there is no view {name!r}; views are {view_names()}.")
-    options = _resolved(options, profile)
+    kind = VIEWS[name]
+    check_recorded(kind, profile)
+    options = with_defaults(kind, options, profile)
     check_output(name, options)
-    make = _maker(VIEWS[name])
+    make: Callable[[Profile, ViewOptions], View] = imported(kind.maker)
     # Only `params` counts variables, which never run.
     counted = profile if options.uses("params") else only_what_ran(profile)
     if options.uses("live_bytes"):
@@ -41,23 +44,10 @@ def view(profile: "Profile", name: str, options: "ViewOptions") -> "View":
     return replace(shown, profile=profile, notes=notes, lead=lead(profile))
 
 
-def _resolved(options: "ViewOptions", profile: "Profile") -> "ViewOptions":
-    """Return the options with the columns that are shown of this profile."""
-    if options.select is not None:
-        return options
-    return replace(options, select=TFPROF_SELECTED if profile.recording.tfprof else SELECTED)
-
-
 def _columns_not_here(view: str, options: "ViewOptions") -> tuple[str, ...]:
     """Return a note for each selected column that this view does not have."""
     return tuple(
-        f"the {view} view has no {name}; these have it: {', '.join(COLUMNS[name].views)}"
+        f"the {view} view has no {name}; these have it: {', '.join(views_with(COLUMNS[name]))}"
         for name in options.columns
-        if COLUMNS[name].views and view not in COLUMNS[name].views
+        if view not in views_with(COLUMNS[name])
     )
-
-
-def _maker(kind: ViewKind) -> "Callable[[Profile, ViewOptions], View]":
-    """Import the function that makes a view."""
-    module, _, function = kind.maker.partition(":")
-    return cast("Callable[[Profile, ViewOptions], View]", getattr(import_module(module), function))

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nbprof.arrays import NONE, distinct, distinct_pairs
+from nbprof.arrays import distinct, distinct_pairs
 from nbprof.errors import NbprofError
-from nbprof.protos.texts import to_utf8
 from nbprof.views import tree
 from nbprof.views.accounting import accounted_rows, weights
 from nbprof.views.measure import Groups, Members, add_up, measure, members_by, weighted
 from nbprof.views.row_labels import Labels
+from nbprof.views.stack_rows import labelled, row_lines, source_texts, stack_rows
 from nbprof.views.tree_filter import Rules
-from nbprof.views.tree_nesting import Nesting, visiting_order
 from nbprof.views.view import Lines
 
 if TYPE_CHECKING:
@@ -45,10 +44,6 @@ BACKWARD = "{} (backward)"
 """The name of a row of gradients, right below the line or layer whose gradients they are."""
 LAYER = "layer {}"
 """The name of the row of a layer, right below the line that runs it and others."""
-LONGEST_NAME = 19
-"""Longest function name that is not cut, in bytes."""
-CUT_NAME = 17
-"""Bytes that remain of a function name that is cut."""
 FRAME_COLUMNS = ("file", "line", "function", "function_line")
 
 NO_STACKS = (
@@ -91,10 +86,10 @@ def view(profile: "Profile", options: "ViewOptions") -> "View":
 
 
 def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
-    frames = _labelled(profile.frames, options.frames)
+    frames = _shown_frames(profile.frames, options.frames)
     find_lines = _logged_lines if profile.recording.tfprof else _recorded_lines
     found = find_lines(profile, _paths(frames))
-    rows, nesting = _rows(found.paths)
+    rows, nesting = stack_rows(found.paths)
     row_of_path = dict(zip(rows, range(len(rows)), strict=True))
     group = np.array([*map(row_of_path.__getitem__, found.paths)], dtype=np.intp)
     patterns = options.account_type_regexes
@@ -109,36 +104,19 @@ def _line_tree(profile: "Profile", options: "ViewOptions") -> tree.Tree:
         metrics=add_up(weighted(metrics, weight), group, len(rows)),
         accounted=accounted_rows(len(rows), group[weight > 0], patterns),
         labels=Labels(profile, options.step, found.members, counted, are_nodes=False),
-        texts={"source": _source_texts(rows, frames)},
+        texts={"source": source_texts(map(_line, rows), frames)},
         rules=RULES,
+        row_lines=row_lines(map(_line_of, rows), frames),
         lines=Lines(_frames_of_rows(rows, found, frames), metrics) if for_pprof else None,
     )
 
 
-def _labelled(frames: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Label the frames, leaving out those of frameworks unless `kind` is `all`.
+def _shown_frames(frames: pd.DataFrame, whose: str) -> pd.DataFrame:
+    """Return the frames with their labels, without those of installed packages unless asked for.
 
-    A framework's work belongs to the line that calls it.
+    The work of a package belongs to the line that calls it.
     """
-    if kind != "all":
-        frames = frames[~frames["framework"]]
-    labels = list(map(label, frames["file"], frames["line"], frames["function"]))
-    return frames.assign(label=pd.Series(labels, frames.index, dtype=object))
-
-
-def _rows(paths: list[Path]) -> tuple[list[Path], Nesting]:
-    """Make a row for each line, with siblings in order of first occurrence."""
-    found: dict[Path, int] = {}
-    parent: list[int] = []
-    for path in paths:
-        if path not in found:
-            for end in range(1, len(path) + 1):
-                if path[:end] not in found:
-                    parent.append(found.get(path[: end - 1], NONE))
-                    found[path[:end]] = len(found)
-    rows = list(found)
-    order, nesting = visiting_order(parent)
-    return [rows[row] for row in order.tolist()], nesting
+    return labelled(frames if whose == "all" else frames[~frames["framework"]])
 
 
 def _recorded_lines(profile: "Profile", paths: dict[int, Path]) -> LinesOfMembers:
@@ -249,10 +227,10 @@ def _paths(frames: pd.DataFrame) -> dict[int, Path]:
     return {stack: tuple(path) for stack, path in paths.items()}
 
 
-def _source_texts(rows: list[Path], frames: pd.DataFrame) -> list[str]:
-    """Return the source line of each row, empty where it is not known."""
-    sources = dict(zip(frames["label"], frames["source"], strict=True))
-    return [sources.get(_line(path), "") for path in rows]
+def _line_of(path: Path) -> str:
+    """Return the label of the line that a row is about; empty: none."""
+    row = path[-1]
+    return row.of if isinstance(row, Derived) and row.kind == GRADIENT else _line(path)
 
 
 def _line(path: Path) -> str:
@@ -261,14 +239,6 @@ def _line(path: Path) -> str:
     if isinstance(row, str):
         return row
     return row.of if row.kind == BACKWARD else ""
-
-
-def label(file: str, line: int, function: str) -> str:
-    """Name a line as tfprof does: `train.py:9:<module>`, and `In [3]:9:<module>` in a cell."""
-    encoded = to_utf8(function)
-    if len(encoded) > LONGEST_NAME:
-        function = encoded[:CUT_NAME].decode(errors="replace") + "..."
-    return f"{file.rpartition('/')[2]}:{line}:{function}"
 
 
 def _frames_of_rows(rows: list[Path], found: LinesOfMembers, frames: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pandas as pd
 from nbprof.arrays import Mask, Rows
 from nbprof.errors import NbprofError
 from nbprof.lifetimes import Lifetimes
-from nbprof.views.code import label
+from nbprof.views.stack_rows import label
 
 if TYPE_CHECKING:
     import numpy.typing as npt

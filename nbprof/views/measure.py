@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import count_distinct, distinct
-from nbprof.columns import COLUMNS, Metric, is_count, op_times, summed_columns
+from nbprof.columns import COLUMNS, Metric, counts, op_times, summed_columns
 from nbprof.errors import NbprofError
 
 if TYPE_CHECKING:
@@ -156,9 +156,9 @@ def _logged_float_ops(
 
 def weighted(metrics: Metrics, weight: npt.NDArray[np.int64]) -> Metrics:
     """Multiply the members' metrics by their weights; counts are only kept or dropped."""
-    counted = (weight > 0).astype(np.int64)
+    counted, once = (weight > 0).astype(np.int64), counts()
     return {
-        name: values * (counted if is_count(name) else weight) for name, values in metrics.items()
+        name: values * (counted if name in once else weight) for name, values in metrics.items()
     }
 
 

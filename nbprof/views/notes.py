@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from nbprof.columns import op_times
+from nbprof.columns import COLUMNS, op_times
 from nbprof.float_op_table import is_known
 from nbprof.note import columns_of
 from nbprof.options import ViewOptions
@@ -52,8 +52,9 @@ def notes_for(profile: "Profile", view: str, columns: "tuple[Column, ...]") -> t
 
 def _matters(note: str, profile: "Profile", selected: set[str]) -> bool:
     """Return whether a note is about all columns or a selected one that has numbers."""
-    about = columns_of(note)
-    return not about or (len(profile.costs) > 0 and not selected.isdisjoint(about))
+    shown = selected.intersection(columns_of(note))
+    has_numbers = len(profile.costs) > 0 or any(not COLUMNS[name].of_ops for name in shown)
+    return not columns_of(note) or (has_numbers and bool(shown))
 
 
 def _fused(profile: "Profile") -> tuple[str, ...]:

@@ -4,14 +4,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nbprof import views
-from nbprof.columns import COLUMNS
+from nbprof.columns import COLUMNS, views_with
 from nbprof.errors import NbprofError
 from nbprof.options import ViewOptions
+from nbprof.views.defaults import without_defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbprof._profile import Profile
+    from nbprof.view_kinds import ViewKind
     from nbprof.views.view import Lead, View
 
 MOST_EVENTS = 3_000_000
@@ -81,14 +83,8 @@ def output_report(view: "View") -> Report:
 
 def whole_report(profile: "Profile") -> Report:
     """Return all views of a profile with all their columns."""
-    brought = {name for column in COLUMNS.values() for name in column.brings}
-    columns = tuple(
-        name
-        for name, column in COLUMNS.items()
-        if name not in {*NOT_IN_PAGES, *brought}
-        and not (profile.recording.tfprof and column.not_in_tfprof)
-    )
-    return report_of(profile.view("op", ViewOptions(select=columns)))
+    shown = [*_views(profile, views.VIEWS, lambda kind: _all_columns(kind, profile))]
+    return Report(view=shown[0], siblings=tuple(shown[1:]))
 
 
 def _per_step(view: "View") -> "View":
@@ -102,12 +98,32 @@ def _per_step(view: "View") -> "View":
 def _siblings(view: "View") -> "Iterator[View]":
     if view.profile is None:
         return
-    shared = {name: getattr(view.options, name) for name in SHARED_OPTIONS}
-    options = replace(ViewOptions(), **shared)
-    for name in views.VIEWS:
-        if name == view.name:
-            continue
+    asked = without_defaults(views.VIEWS[view.name], view.options, view.profile)
+    options = replace(ViewOptions(), **{name: getattr(asked, name) for name in SHARED_OPTIONS})
+    others = [name for name in views.VIEWS if name != view.name]
+    yield from _views(view.profile, others, lambda _: options)
+
+
+def _views(
+    profile: "Profile", names: "Iterable[str]", options: "Callable[[ViewKind], ViewOptions]"
+) -> "Iterator[View]":
+    """Yield the views that the profile has, with these options for each."""
+    for name in names:
         try:
-            yield view.profile.view(name, options)
+            yield profile.view(name, options(views.VIEWS[name]))
         except NbprofError:
             continue  # such as the code view of a trace without lines
+
+
+def _all_columns(kind: "ViewKind", profile: "Profile") -> ViewOptions:
+    """Select all columns of a view that the profile can fill."""
+    brought = {name for column in COLUMNS.values() for name in column.brings}
+    columns = tuple(
+        name
+        for name, column in COLUMNS.items()
+        if name not in {*NOT_IN_PAGES, *brought}
+        and kind.name in views_with(column)
+        and ("ops" in profile.recording.watched or not column.of_ops)
+        and not (profile.recording.tfprof and column.not_in_tfprof)
+    )
+    return ViewOptions(select=columns)

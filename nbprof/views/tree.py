@@ -12,13 +12,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from nbprof.arrays import NONE, Floats, Mask, Names, Rows
-from nbprof.columns import ROOT, is_count, selected
+from nbprof.columns import ROOT, TOTAL, counts, selected
 from nbprof.views.measure import whole
 from nbprof.views.notes import notes_for
 from nbprof.views.tree_filter import Rules, shown_rows
 from nbprof.views.tree_nesting import Nesting
 from nbprof.views.tree_sums import SummedRows
-from nbprof.views.view import Lines, Origin, Places, View
+from nbprof.views.view import Lines, Origin, Places, RowLines, View
 
 if TYPE_CHECKING:
     from nbprof._profile import Profile
@@ -29,6 +29,21 @@ if TYPE_CHECKING:
 
 NO_ROW = -2
 """The row number of a node that is in no row, not even the root's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """Totals that are known by themselves, because they are not the sums over subtrees.
+
+    A function's time with all it called is not the sum over its rows: callers share callees.
+    """
+
+    totals: "Metrics"
+    """The total of each row."""
+    root_own: Mapping[str, float]
+    """What is the root's own, by metric."""
+    root: Mapping[str, float]
+    """The root's totals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +59,13 @@ class Tree:
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further text columns of the frame, a text for each row."""
     rules: Rules = field(default_factory=Rules)
+    row_lines: RowLines | None = None
+    """The lines of the rows and, as the last one, of the root."""
+    row_functions: Rows | None = None
+    """The functions of the rows and, as the last one, NONE for the root."""
     lines: Lines | None = None
+    stated: Stated | None = None
+    """None if totals are sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +95,8 @@ def view(name: str, tree: Tree, profile: "Profile", options: "ViewOptions") -> V
         exact=profile.recording.tfprof,
         origin=_origin(tree, layout) if needs_origin else None,
         places=lambda: _places(tree, layout.source),
+        row_lines=tree.row_lines and tree.row_lines.of_rows(layout.source),
+        row_functions=(None if tree.row_functions is None else tree.row_functions[layout.source]),
     )
 
 
@@ -121,10 +144,11 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
         data |= _labels(tree, column, source)
         for metric in column.metrics:
             # A row that does not count has nothing of its own; tfprof prints `--` for it.
-            own = _after_root(np.nan, rows.own[metric][order])
-            data[metric] = np.where(accounted, own, np.nan)
+            own = np.where(tree.accounted[source], rows.own[metric][order], np.nan)
+            root_own = tree.stated.root_own.get(metric, np.nan) if tree.stated else np.nan
+            data[metric] = _after_root(root_own, own)
             total = _after_root(rows.root[metric], rows.totals[metric][order])
-            data[f"total_{metric}"] = whole(total) if is_count(metric) else total
+            data[f"total_{metric}"] = whole(total) if metric in counts() else total
     return Layout(
         frame=pd.DataFrame(data),
         accounted=accounted,
@@ -136,7 +160,13 @@ def lay_out(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -
 def _needed_metrics(tree: Tree, options: "ViewOptions", columns: "tuple[Column, ...]") -> list[str]:
     """Name the metrics that are shown, ordered by or compared with a minimum."""
     named = {metric for column in columns for metric in column.metrics}
-    named |= {options.order_by, *options.minimum, "micros", "run_count", "defined_count"}
+    named |= {
+        options.order_by.removeprefix(TOTAL),
+        *options.minimum,
+        "micros",
+        "run_count",
+        "defined_count",
+    }
     return [name for name in tree.metrics if name in named]
 
 
@@ -145,7 +175,14 @@ def _counted_rows(tree: Tree, metrics: list[str]) -> SummedRows:
     counted = tree.nesting.subtree_sums(tree.accounted.astype(np.float64)) > 0
     source = np.flatnonzero(counted)
     own = {name: tree.metrics[name][source] for name in metrics}
-    return SummedRows.add_up(tree.names[source], source, tree.nesting.only(source), own)
+    rows = SummedRows.add_up(tree.names[source], source, tree.nesting.only(source), own)
+    return rows if tree.stated is None else _with_totals(rows, tree.stated)
+
+
+def _with_totals(rows: SummedRows, stated: Stated) -> SummedRows:
+    """Replace sums by the totals that are stated."""
+    totals = {name: values[rows.source] for name, values in stated.totals.items()}
+    return replace(rows, totals={**rows.totals, **totals}, root={**rows.root, **stated.root})
 
 
 def _added_up_again(rows: SummedRows) -> SummedRows:
@@ -158,8 +195,13 @@ def _added_up_again(rows: SummedRows) -> SummedRows:
 def _sort_key(rows: SummedRows, rules: Rules, order_by: str) -> npt.NDArray[Any]:
     if order_by == "occurrence" and not rules.counts_runs:
         return -rows.own["defined_count"]
-    if order_by in rows.totals:
-        return np.where(np.isnan(rows.totals[order_by]), np.inf, -rows.totals[order_by])
+    metric = order_by.removeprefix(TOTAL)
+    if metric in rows.totals:
+        by_own = rules.orders_by_own and metric == order_by
+        numbers = rows.own[metric] if by_own else rows.totals[metric]
+        return np.where(np.isnan(numbers), np.inf, -numbers)
+    if rules.named_in_order:
+        return np.arange(len(rows.names))
     # By name, also where tfprof cannot order by occurrence.
     return np.unique(rows.names, return_inverse=True)[1]
 

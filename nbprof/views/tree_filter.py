@@ -29,6 +29,10 @@ class Rules:
     """Whether `-account_displayed_op_only` has an effect."""
     root_type: str = "_kTFScopeParent"
     """The op type that tfprof prints for the root."""
+    orders_by_own: bool = False
+    """Whether rows are sorted by what is their own, unless the total is asked for by its name."""
+    named_in_order: bool = False
+    """Whether the rows of the tree are already in the order of what they are named after."""
 
 
 def shown_rows(rows: "SummedRows", rules: Rules, options: "ViewOptions") -> Rows:
@@ -51,7 +55,8 @@ def shown_rows(rows: "SummedRows", rules: Rules, options: "ViewOptions") -> Rows
 def _compared_with_minimum(rows: "SummedRows", rules: Rules, name: str) -> Floats | None:
     if name == "occurrence":
         return rows.own["run_count"] if rules.counts_runs else None
-    return rows.own[name] if name in rules.minimum_of_own else rows.totals[name]
+    numbers = rows.own if name in rules.minimum_of_own else rows.totals
+    return numbers.get(name)  # a column that this view lacks hides nothing
 
 
 def _from_start(rows: "SummedRows", patterns: tuple[str, ...]) -> tuple[Mask, Rows]:

@@ -53,6 +53,19 @@ class Lines:
 
 
 @dataclass(frozen=True, eq=False)
+class RowLines:
+    """The line of Python that each row is about."""
+
+    file: "npt.NDArray[np.object_]"
+    line: "npt.NDArray[np.int64]"
+    """Counted from 1; 0 for a row that has no line of its own and belongs to the row above it."""
+
+    def of_rows(self, rows: "npt.NDArray[np.intp]") -> "RowLines":
+        """Return the lines of these rows."""
+        return RowLines(self.file[rows], self.line[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class Places:
     """The row of a view in which each event of the profile counts."""
 
@@ -99,6 +112,11 @@ class View:
     """Only for a tree to be written as a timeline or a pprof profile."""
     places: "Callable[[], Places] | None" = None
     """Returns where the events count; None for a printed report."""
+    row_lines: RowLines | None = None
+    """The lines of the frame's rows; only where rows are lines, and None for a printed report."""
+    row_functions: "npt.NDArray[np.intp] | None" = None
+    """The rows of `profile.functions` that the frame's rows show, -1 for none; only where rows are
+    functions."""
     profile: "Profile | None" = None
     """The profile, for the explorer's other views; None for a printed report."""
 

@@ -88,7 +88,19 @@ FIGURES = {
     ),
     "long cells": lambda results: as_markdown(results["long_cells"]),
     "limits of long cells": lambda results: as_markdown(results["limits"]),
+    "allocations of Python": lambda results: as_markdown(results["python_allocations"]),
+    "marks": lambda results: as_markdown(results["python_marks"]),
     "profiling": lambda results: as_markdown(results["profiling"]),
+    "cost of watching Python": lambda results: as_markdown(
+        spread(results["python_side"], "way", "cell", "ratio")
+    ),
+    "error of watching Python": lambda results: as_markdown(
+        [
+            {key: row[key] for key in ("way", "error")}
+            for row in results["python_side"]
+            if row["error"] is not None
+        ]
+    ),
     "loading": lambda results: as_markdown(results["loading"]),
     "op view of tfprof's inputs": of_tfprof("op"),
     "scope view of tfprof's inputs": of_tfprof("scope"),

@@ -23,12 +23,13 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 RESULT = TOP / "build" / "bench.json"
 PARTS = (
-    *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling", "reading_traces"),
+    *("explorer", "loading", "long_cells", "memory", "memory_lines", "profiling"),
+    *("python_allocations", "python_functions", "python_marks", "python_side", "reading_traces"),
     *("saved_profiles", "tfprof_inputs", "timeline_pixels"),
 )
 PACKAGES = (
     *("tensorflow", "xprof", "protobuf", "numpy", "pandas", "memory_profiler", "psutil"),
-    *("jupyterlab", "itables", "ipydatagrid"),
+    *("jupyterlab", "itables", "ipydatagrid", "line_profiler", "pyinstrument", "yappi"),
 )
 
 

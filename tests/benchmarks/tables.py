@@ -51,6 +51,10 @@ COLUMNS = {
     "limit": Column("limit"),
     "found": Column("found"),
     "holds": Column("holds"),
+    "of_bare": Column("of bare", "{:.2f} ×"),
+    "of_tracemalloc": Column("of tracemalloc", "{:.2f} ×"),
+    "nanoseconds": Column("ns per use", "{:,.0f}"),
+    "error": Column("error", "{:.1%}"),
     "exponent": Column("exponent", "{:.2f}"),
 }
 TEXTS = {"cell", "figure", "holds", "limited", "spike", "trace", "view", "way"}

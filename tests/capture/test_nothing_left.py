@@ -151,7 +151,7 @@ def fail(*_, **__):
     ("place", "refused"),
     [
         ("nbprof.capture.compat.profiler_session.start_session", False),
-        ("nbprof.capture.stack_sampler.StackSampler.start", True),
+        ("nbprof.capture.python.stack_sampler.StackSampler.start", True),
         ("nbprof.memory.meter.Measurement.__enter__", True),
     ],
     ids=["the session", "the sampler", "the memory"],

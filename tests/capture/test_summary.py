@@ -345,7 +345,7 @@ def test_samples_add_up_to_the_wall_time_and_are_saved(tmp_path):
     profile = profiled(lambda: time.sleep(0.1))
     samples = profile.samples_of_python
 
-    assert list(samples) == ["start_ns", "duration_ns", "thread", "stack"]
+    assert list(samples) == ["start_ns", "duration_ns", "thread", "stack", "held_ns"]
     assert samples["duration_ns"].sum() == profile.recording.wall_ns
     longest = samples.groupby("stack")["duration_ns"].sum().idxmax()
     frames = profile.frames[profile.frames["stack"] == longest]

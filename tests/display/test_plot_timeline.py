@@ -50,6 +50,44 @@ def area(polygons):
     )
 
 
+def with_spans(made, *spans):
+    """Return the profile with spans of (name, start ns, duration ns, thread, parent)."""
+    columns = ["name", "start_ns", "duration_ns", "thread", "parent"]
+    table = pd.DataFrame(spans, columns=columns)
+    names = ["MainThread", "worker"]
+    return made.with_values(spans=table.assign(thread_name=[names[n] for n in table["thread"]]))
+
+
+def test_the_spans_of_each_thread_have_a_lane_below_the_ops():
+    made = with_spans(
+        timed(("MatMul", CELL, 0, 40_000)),
+        *(("load", 0, 50_000, 0, -1), ("parse $", 10_000, 40_000, 0, 0)),
+        ("work", 60_000, 20_000, 1, -1),
+    )
+
+    ax = made.plot_timeline()
+
+    assert labels(ax)[-2:] == ["spans: MainThread", "spans: worker"]
+    boxes = [path.get_extents() for path in lanes(ax)["spans"].get_paths()]
+    assert [(box.x0, box.x1) for box in boxes] == [(0, 50), (10, 50), (60, 80)]
+    assert boxes[0].y0 < boxes[1].y0 < boxes[1].y1 == boxes[0].y1 < boxes[2].y0
+    assert {"parse $", "work"} <= set(written(ax))
+    assert "load" not in written(ax)  # it has another one inside
+    assert_all_text_is_inside(ax)
+
+
+def test_zooming_in_draws_the_spans_of_that_range():
+    made = with_spans(
+        timed(("MatMul", CELL, 0, 40_000)),
+        *(("load", 0, 50_000, 0, -1), ("work", 60_000, 20_000, 1, -1)),
+    )
+    ax = made.plot_timeline()
+
+    ax.set_xlim(55, 90)
+
+    assert len(lanes(ax)["spans"].get_paths()) == 1
+
+
 def test_each_op_type_fills_its_lane_in_proportion_to_its_own_time():
     made = timed(
         *(("MatMul", CELL, 0, 40_000), ("Relu", CELL, 50_000, 10_000)),

@@ -57,7 +57,51 @@ def exported(tmp_path):
 
 
 def ops(trace):
-    return [event for event in of_phase(trace, "X") if event["cat"] != "step"]
+    return [event for event in of_phase(trace, "X") if event["cat"] not in ("step", "span")]
+
+
+def marked(made, spans, counts=()):
+    """Return the profile with spans of (name, start, duration, thread) in ns, and counts."""
+    columns = ["name", "start_ns", "duration_ns", "thread"]
+    spans = pd.DataFrame(spans, columns=columns, dtype=object).assign(parent=-1)
+    names = ["MainThread", "worker"]
+    spans["thread_name"] = [names[thread] for thread in spans["thread"]]
+    counts = pd.DataFrame(counts, columns=["name", "start_ns", "value"])
+    return made.with_values(spans=spans, counts=counts)
+
+
+def test_spans_have_a_lane_for_each_thread_and_counters_a_curve(exported):
+    spans = [("outer", 0, 900, 0), ("inner", 100, 200, 0), (NASTY, 50, 100, 1)]
+    counts = [("batch", 70, 32.0), ("batch", 80, 0.5), ("batch", 90, np.nan)]
+    made = timed(profile(node("a", micros=1)), (MAIN, 5, 1000))
+
+    trace = exported(marked(made, spans, counts))
+
+    shown = [event for event in of_phase(trace, "X") if event["cat"] == "span"]
+    names = lane_names(trace)
+    assert [(e["name"], ns(e["ts"]), ns(e["dur"]), *names[e["pid"], e["tid"]]) for e in shown] == [
+        ("outer", 0, 900, "spans", "MainThread"),
+        ("inner", 100, 200, "spans", "MainThread"),
+        (NASTY, 50, 100, "spans", "worker"),
+    ]
+    values = [(ns(e["ts"]), float(e["args"]["value"])) for e in of_phase(trace, "C")]
+    assert values == [(70, 32), (80, 0.5)]
+
+
+def test_spans_of_tasks_that_overlap_have_lanes_of_their_own(exported):
+    made = timed(profile(node("a", micros=1)), (MAIN, 5, 1000))
+
+    trace = exported(marked(made, [("first", 0, 500, 0), ("second", 100, 600, 0)]))
+
+    names = [name for process, name in lane_names(trace).values() if process == "spans"]
+    assert names == ["MainThread", "MainThread (overlapping)"]
+
+
+def test_marks_alone_make_a_timeline(exported):
+    trace = exported(marked(profile(steps=0), [("only", 0, 500, 0)], [("batch", 1, 2.0)]))
+
+    assert [event["name"] for event in of_phase(trace, "X")] == ["only"]
+    assert len(of_phase(trace, "C")) == 1
 
 
 def test_an_op_run_is_a_slice_with_everything_known_about_it(exported):
@@ -303,7 +347,8 @@ def test_the_compressed_file_has_the_same_content(tmp_path):
 @pytest.mark.parametrize("name", ["x.json", "x", "x.trace.json.bz2", "x.pb"])
 def test_an_unknown_suffix_is_refused_with_the_known_ones(tmp_path, name):
     with pytest.raises(
-        NbprofError, match=r"\.trace\.json or \.trace\.json\.gz or \.pb\.gz or \.tfprof\.$"
+        NbprofError,
+        match=r"\.trace\.json or \.trace\.json\.gz or \.pb\.gz or \.tfprof or .* or \.dot\.$",
     ):
         profile(node("a")).export(tmp_path / name)
 

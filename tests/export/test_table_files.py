@@ -17,7 +17,7 @@ from support.printed_reports import NAMES, report
 
 import nbprof
 from nbprof import NbprofError
-from nbprof.view_kinds import VIEWS
+from nbprof.view_kinds import op_views
 
 EVERYTHING = (
     "bytes,peak_bytes,residual_bytes,output_bytes,micros,params,float_ops,"
@@ -41,11 +41,11 @@ def odd_profile():
 
 
 def odd_views():
-    return [odd_profile().view(name, select=EVERYTHING, min_micros=0) for name in VIEWS]
+    return [odd_profile().view(name, select=EVERYTHING, min_micros=0) for name in op_views()]
 
 
 def empty_views():
-    return [by_hand.profile().view(name, select=EVERYTHING) for name in VIEWS]
+    return [by_hand.profile().view(name, select=EVERYTHING) for name in op_views()]
 
 
 def whole(text):

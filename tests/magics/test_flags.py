@@ -12,7 +12,7 @@ from nbprof.flags import FLAGS, MEMIT, MEMOBJ, MPRUN, TFPROF, Flag, flags_of
 from nbprof.magics.flag_parser import parse
 from nbprof.magics.help_and_completion import completions, help_text
 from nbprof.magics.magic_table import MAGICS
-from nbprof.magics.tfprof_line import parse_line
+from nbprof.magics.profiling_line import parse_line
 
 pytestmark = pytest.mark.core("magics")
 
@@ -40,12 +40,12 @@ def flatten(text):
 
 
 def test_a_new_flag_is_parsed_and_reaches_the_request(dummy):
-    assert parse_line("scope -dummy 3 -max_depth 2").get("dummy") == 3
+    assert parse_line("tfprof", "scope -dummy 3 -max_depth 2").get("dummy") == 3
     for magic in (MEMIT, MPRUN, MEMOBJ):
         parsed = parse(magic, "-dummy=3 f(x)")
         assert (parsed.get("dummy"), parsed.rest) == (3, "f(x)")
     with pytest.raises(NbprofError, match="-dummy takes a whole number of at least 1, not '0'"):
-        parse_line("-dummy 0")
+        parse_line("tfprof", "-dummy 0")
 
 
 @pytest.mark.parametrize("magic", ALL)
@@ -73,7 +73,7 @@ def test_a_new_flag_is_in_the_generated_reference(dummy):
 
 def test_a_mistyped_new_flag_is_suggested(dummy):
     with pytest.raises(NbprofError, match=r"there is no option -dumy; did you mean -dummy\?"):
-        parse_line("-dumy 3")
+        parse_line("tfprof", "-dumy 3")
 
 
 @pytest.mark.parametrize("magic", ALL)

@@ -5,6 +5,7 @@ import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from support.by_hand import node, profile
+from support.paths import DATA
 from support.trace_files import host_trace
 
 import nbprof
@@ -12,7 +13,7 @@ from nbprof.errors import NbprofError
 from nbprof.flags import TFPROF
 from nbprof.magics.help_and_completion import help_text
 from nbprof.magics.magic_table import MAGICS
-from nbprof.magics.tfprof_line import parse_line
+from nbprof.magics.profiling_line import parse_line
 from nbprof.options import ViewOptions
 from nbprof.views import VIEWS
 
@@ -40,21 +41,37 @@ def registered(shell):
     ],
 )
 def test_options_may_be_spelled_as_in_tfprof_or_with_two_dashes(line):
-    request = parse_line(line)
+    request = parse_line("tfprof", line)
 
     assert request.word == "scope"
     assert request.options == ViewOptions(max_depth=3, order_by="name", select=("micros",))
 
 
 def test_an_empty_line_is_the_op_view_with_defaults():
-    request = parse_line("")
+    request = parse_line("tfprof", "")
 
     assert (request.word, request.options) == ("op", ViewOptions())
     assert request.flags == {}
 
 
+@pytest.mark.parametrize(("magic", "shown"), {"tfprof": "call", "pyprof": "call"}.items())
+def test_a_file_without_the_first_view_shows_the_first_one_it_has(shell, magic, shown):
+    nbprof.load_ipython_extension(shell)
+
+    shell.run_line_magic(magic, f"-from {DATA / 'python' / 'py-spy.collapsed'} -q -o view")
+
+    assert shell.user_ns["view"].name == shown
+
+
+def test_a_view_that_is_named_is_shown_or_refused(shell):
+    nbprof.load_ipython_extension(shell)
+
+    with pytest.raises(UsageError, match="the op view needs TensorFlow's ops"):
+        shell.run_line_magic("tfprof", f"op -from {DATA / 'python' / 'py-spy.collapsed'}")
+
+
 def test_flags_and_options_may_come_in_any_order(tmp_path):
-    request = parse_line(f"-q -o kept -max_depth 2 -T {tmp_path / 'r.txt'}")
+    request = parse_line("tfprof", f"-q -o kept -max_depth 2 -T {tmp_path / 'r.txt'}")
 
     assert request.flags == {"q": True, "o": "kept", "T": tmp_path / "r.txt"}
     assert request.options == ViewOptions(max_depth=2)
@@ -96,7 +113,7 @@ def test_flags_and_options_may_come_in_any_order(tmp_path):
 )
 def test_a_bad_line_is_refused_in_a_sentence(line, sentence):
     with pytest.raises(NbprofError) as refused:
-        parse_line(line)
+        parse_line("tfprof", line)
 
     assert sentence in str(refused.value)
 
@@ -111,11 +128,11 @@ def test_a_bad_line_is_refused_in_a_sentence(line, sentence):
     ],
 )
 def test_account_displayed_op_only_needs_no_value(line, expected):
-    assert parse_line(line).options.account_displayed_op_only is expected
+    assert parse_line("tfprof", line).options.account_displayed_op_only is expected
 
 
 def test_options_beside_a_preset_override_it():
-    options = parse_line("scope -preset float_operation -max_depth 3").options
+    options = parse_line("tfprof", "scope -preset float_operation -max_depth 3").options
 
     assert options.select == ("float_ops",)
     assert options.minimum == {"float_ops": 1}
@@ -128,16 +145,18 @@ def test_set_keeps_options_for_later_lines_until_reset(shell, capsys):
 
     shell.run_line_magic("tfprof", "set -order_by name -max_depth 3")
     shell.run_line_magic("tfprof", "set -max_depth 4")
-    kept = parse_line("scope -select micros", tfprof._kept_options()).options
+    kept = parse_line("tfprof", "scope -select micros", tfprof._kept_options("tfprof")).options
     shell.run_line_magic("tfprof", "set reset")
 
     assert (kept.order_by, kept.max_depth, kept.select) == ("name", 4, ("micros",))
-    assert not tfprof._kept_options()
+    assert not tfprof._kept_options("tfprof")
     assert "%tfprof will use -order_by name -max_depth 4." in capsys.readouterr().out
 
 
 def test_a_preset_on_the_line_overrides_kept_options():
-    options = parse_line("scope -preset float_operation", {"select": "bytes", "max_depth": "7"})
+    options = parse_line(
+        "tfprof", "scope -preset float_operation", {"select": "bytes", "max_depth": "7"}
+    )
 
     assert options.options.select == ("float_ops",)
     assert options.options.max_depth == 10000

@@ -7,7 +7,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from support.by_hand import profile
 
 from nbprof import display
-from nbprof.magics.tfprof_line import parse_line
+from nbprof.magics.profiling_line import parse_line
 from nbprof.memory import malloc_stats
 
 
@@ -27,7 +27,7 @@ def happened(monkeypatch):
 
 @pytest.fixture
 def magics():
-    from nbprof.magics.tfprof_magic import NbprofMagics
+    from nbprof.magics.profiling_magics import NbprofMagics
 
     InteractiveShell.clear_instance()
     yield NbprofMagics(InteractiveShell.instance())
@@ -59,7 +59,7 @@ def test_a_view_gives_memory_back_after_it_was_written(happened, tmp_path):
 
 @pytest.mark.parametrize("line", ["", "-q", "advise", "code"])
 def test_the_magic_gives_memory_back_last(happened, magics, line, capsys):
-    magics._report(Run(), parse_line(line), None)
+    magics._report(Run(), parse_line("tfprof", line), None)
 
     assert happened[-1] == "given back"
     assert happened.count("report") == (line in ("", "code"))
@@ -67,7 +67,7 @@ def test_the_magic_gives_memory_back_last(happened, magics, line, capsys):
 
 def test_the_magic_gives_memory_back_even_if_there_is_no_report(happened, magics):
     with pytest.raises(ZeroDivisionError):
-        magics._report(Run(), parse_line(""), ZeroDivisionError())
+        magics._report(Run(), parse_line("tfprof", ""), ZeroDivisionError())
 
     assert happened == ["given back"]
 

@@ -24,12 +24,13 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
     _constant_op.convert_to_eager_tensor.__name__,
     get_ipython().custom_exceptions,
     round(_sys.getswitchinterval(), 4),
+    __import__("tracemalloc").is_tracing(),
 ]
 """
 NOTHING = str(
     [
         *(False, [], False, "ProfilerSession", "TF_NewBufferFromString", "__init__"),
-        *("TFE_Py_FastPathExecute", "convert_to_eager_tensor", (), 0.005),
+        *("TFE_Py_FastPathExecute", "convert_to_eager_tensor", (), 0.005, False),
     ]
 )
 

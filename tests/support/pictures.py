@@ -16,6 +16,7 @@ SHOWN = TOP / "docs" / "images"
 IN_DOCS = (
     "report.png",
     *("explorer-tree.png", "explorer-flame.png", "explorer-timeline.png", "explorer-python.png"),
+    *("explorer-sunburst.png", "explorer-source.png"),
 )
 COLOURS = 256
 """Size of the palette: enough for a table, and the file is a third as large."""
@@ -35,7 +36,8 @@ def take(page, shown, name, update=False):
         image.quantize(COLOURS).save(folder / name, optimize=True, pnginfo=about)
     if name in IN_DOCS:
         assert words_of(SHOWN / name) == words, (
-            f"docs/images/{name} is stale; make test ARGS='-k jupyter --update-golden' replaces it"
+            f"docs/images/{name} is stale; "
+            "make test ARGS='-k \"jupyter or picture\" --update-golden' replaces it"
         )
 
 

@@ -10,7 +10,7 @@ from support.paths import DATA
 import nbprof
 from nbprof.columns import allocator_columns
 from nbprof.display.explorer.payload import whole_payload
-from nbprof.views import VIEWS
+from nbprof.view_kinds import VIEWS, op_views
 from nbprof.views.report import report_of, whole_report
 
 LINE = (("In [3]", 4, "<module>"),)
@@ -61,7 +61,7 @@ def test_tfprofs_inputs_have_no_live_bytes_and_a_note_says_so(tfprofs):
     assert "live_bytes" not in names(whole_report(tfprofs).view.columns)
 
 
-@pytest.mark.parametrize("view", [name for name in VIEWS if VIEWS[name].is_tree])
+@pytest.mark.parametrize("view", [name for name in op_views() if VIEWS[name].is_tree])
 def test_what_no_op_allocated_is_in_the_total_of_every_tree(cell, view):
     frame = cell.view(view).frame
 

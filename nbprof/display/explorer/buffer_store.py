@@ -138,9 +138,9 @@ def to_json(described: Any) -> bytes:
     return json.dumps(described, separators=(",", ":")).encode()
 
 
-def new_deflater() -> Any:
+def new_deflater(level: int = zlib.Z_DEFAULT_COMPRESSION) -> Any:
     """Return a compressor whose output DecompressionStream("deflate-raw") reads."""
-    return zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
 
 
 def base64_size(count: int) -> int:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbprof.display.call_tables import find_calls
 from nbprof.display.explorer.buffer_store import BufferStore, to_json
+from nbprof.display.explorer.packed_calls import MOST_CALLS, pack_calls
 from nbprof.display.explorer.packed_timeline import Timeline, has_timeline
 from nbprof.display.explorer.packed_view import heaviest, pack_cells, pack_view
 from nbprof.display.explorer.payload import (
@@ -45,6 +47,10 @@ TIMELINE_SHARE = 0.2
 """Share of the room that is kept free for the timeline, which then gets all that is left."""
 FIRST_SHARE = 0.5
 """Largest share of the room left for the view that was asked for, if it has siblings."""
+CALLS_SHARE = 0.3
+"""Largest share of the room that the views leave for callers and callees."""
+LEAST_CALLS = 50
+"""Drop callers and callees if fewer pairs of them fit."""
 CELLS_SHARE = 0.2
 """Largest share of the room that the views leave for the source of the cells."""
 BINS_SHARE = 0.5
@@ -69,6 +75,7 @@ def payload_within(report: "Report", room: int) -> Payload | None:
     fitting.fit_views(report.siblings, 1.0, kinds)
     if report.view.name not in fitting.packed_views:
         return None
+    fitting.fit_calls()
     fitting.fit_cells()
     fitting.reserved = 0
     if timeline and len(fitting.packed_views) > 1:
@@ -152,12 +159,26 @@ class Fitting:
             count = min(count - 1, int(RETRY_FACTOR * count * room / size))
         return None
 
+    def fit_calls(self) -> None:
+        """Pack as many of the heaviest pairs of caller and callee as fit."""
+        tables = find_calls(self.report.views)
+        most = 0 if tables is None else min(len(tables.calls), MOST_CALLS)
+        room = CALLS_SHARE * self.left()
+        while tables is not None and most and self.parts.calls is None:
+            self.parts.calls, _ = self.attempt(room, partial(pack_calls, tables, most=most))
+            most = most // 2 if most // 2 >= LEAST_CALLS else 0
+
     def fit_cells(self) -> None:
-        """Pack the source of the cells if it is short; the code view shows its lines anyway."""
+        """Pack the source of the cells and of as many files as fit, the first ones first.
+
+        The lines that cost something are in the views anyway.
+        """
         profile = self.report.profile
-        if profile is not None and len(profile.cells):
-            room = CELLS_SHARE * self.left()
-            self.parts.cells, _ = self.attempt(room, partial(pack_cells, profile))
+        files = [] if profile is None else profile.cells["file"].unique().tolist()
+        room = CELLS_SHARE * self.left()
+        while profile is not None and files and self.parts.cells is None:
+            self.parts.cells, _ = self.attempt(room, partial(pack_cells, profile, files=files))
+            files = files[: len(files) // 2]
 
     def fit_timeline(self, timeline: Timeline) -> None:
         """Pack the timeline: all events, or else stretches, the longest events and sums in bins."""

@@ -1,5 +1,6 @@
 """One view as columns in a `BufferStore`, and a description of them for JSON."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,9 @@ def pack_view(
         "of": len(view.frame),
         "tree": view.is_tree,
         "short": view.is_tree and not VIEWS[view.name].full_names,
+        "calls": VIEWS[view.name].rows_are_calls,
         "per_step": view.options.step == -1,
+        "stated": not VIEWS[view.name].adds_up,  # totals are not sums, so parts overlap
         "names": store.texts(_texts(view.frame["name"].iloc[chosen])),
         "columns": [
             packed
@@ -60,6 +63,14 @@ def pack_view(
         for label in labels
         if label in view.frame.columns
     }
+    if view.row_lines is not None:
+        lines = view.row_lines.of_rows(chosen)
+        described["lines"] = {
+            "file": store.texts(lines.file.tolist()),
+            "line": store.numbers(lines.line),
+        }
+    if view.row_functions is not None:
+        described["functions"] = store.numbers(view.row_functions[chosen])
     if kinds is not None:
         described["places"] = kinds.pack_places(view, chosen, store)
     if len(chosen) < len(view.frame):
@@ -67,9 +78,13 @@ def pack_view(
     return {name: value for name, value in described.items() if value is not False}
 
 
-def pack_cells(profile: "Profile", store: "BufferStore") -> dict[str, Any]:
-    """Store the source of the cells, line by line, and describe it."""
+def pack_cells(
+    profile: "Profile", store: "BufferStore", files: Collection[str] | None = None
+) -> dict[str, Any]:
+    """Store the source of cells and files, line by line, and describe it; by default of all."""
     cells = profile.cells
+    if files is not None:
+        cells = cells[cells["file"].isin(files)]
     return {
         "files": store.texts(_texts(cells["file"])),
         "lines": store.numbers(cells["line"].to_numpy(np.int64)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from nbprof.display import html
 from nbprof.display.explorer.fit_output import payload_within
 from nbprof.display.explorer.payload import whole_payload, without_headline
-from nbprof.display.explorer.script import LOADER, packed_script, script, style
+from nbprof.display.explorer.script import LOADER, packed_explorer, script
 
 if TYPE_CHECKING:
     from nbprof.views.report import Report
@@ -53,8 +53,8 @@ def _explorer(plain: str, data: str) -> str:
     """Write a plain table with the script that replaces it by an explorer of `data`."""
     name = f"nbprof-{sha256(data.encode()).hexdigest()[:12]}"
     return (
-        f'<div data-nbprof="{name}">{plain}</div>\n<style>{style()}</style>\n'
-        f'<script type="module">\n{script(LOADER)}load("{name}","{data}","{packed_script()}");\n'
+        f'<div data-nbprof="{name}">{plain}</div>\n'
+        f'<script type="module">\n{script(LOADER)}load("{name}","{data}","{packed_explorer()}");\n'
         "</script>"
     )
 

@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from nbprof.display.call_tables import find_calls
 from nbprof.display.explorer.buffer_store import BufferStore, new_deflater, to_json
+from nbprof.display.explorer.packed_calls import pack_calls
 from nbprof.display.explorer.packed_timeline import BINS, Timeline, has_timeline
 from nbprof.display.explorer.packed_view import heaviest, pack_cells, pack_view
 from nbprof.display.explorer.run_kinds import RunKinds, find_kinds
@@ -53,6 +55,7 @@ class PackedParts:
     views: list[dict[str, Any]] = field(default_factory=list)
     kinds: dict[str, Any] | None = None
     cells: dict[str, Any] | None = None
+    calls: dict[str, Any] | None = None
     timeline: dict[str, Any] | None = None
 
 
@@ -65,6 +68,9 @@ def whole_payload(report: "Report", panels: Sequence[str] = ("flame", "timeline"
     )
     if report.profile is not None and len(report.profile.cells):
         parts.cells = pack_cells(report.profile, store)
+    calls = find_calls(report.views)
+    if calls is not None:
+        parts.calls = pack_calls(calls, store)
     if kinds is not None:
         parts.kinds = kinds.pack(store)
         timeline = timeline_of(kinds)
@@ -109,6 +115,7 @@ def make_payload(
         "views": parts.views,
         "kinds": parts.kinds,
         "cells": parts.cells,
+        "calls": parts.calls,
         "timeline": parts.timeline,
     }
     return Payload(described, store.buffers)

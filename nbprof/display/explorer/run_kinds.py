@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbprof.arrays import Rows, count_distinct
+from nbprof.call_places import call_places
 from nbprof.columns import COLUMNS, Metric, summed_columns
 
 if TYPE_CHECKING:
@@ -132,6 +133,9 @@ def find_kinds(profile: "Profile | None", metrics: Collection[str]) -> RunKinds 
             low = int(values.min())
             if (width := int(values.max()) - low + 1) > 1:
                 key = key * width + (values - low)
+    if "call" in events:
+        places = call_places(profile.dispatches, events["call"].to_numpy(np.intp))
+        key = key * (int(places.max()) + 2) + places + 1
     of_event, example = _distinct(key)
     wanted = tuple(name for name in summed_columns() if name in metrics and name in events)
     for name in wanted:

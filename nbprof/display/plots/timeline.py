@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
 from nbprof.display import lane_load, lane_names
-from nbprof.display.plots import because, layout, legends, step_marks, zoom
+from nbprof.display.plots import because, layout, legends, span_lanes, step_marks, zoom
 from nbprof.display.plots.colours import PALETTE, theme_of
 from nbprof.display.plots.scales import label_time, plain_frame
 from nbprof.errors import NbprofError
@@ -60,13 +60,20 @@ class Drawing(NamedTuple):
     """What the caption calls the runs."""
     left_out: str
     """The end of the caption, about the lanes that are left out."""
+    spans: list[str]
+    """The names of the lanes of spans, which come last."""
+
+    @property
+    def lanes(self) -> int:
+        """The number of all lanes."""
+        return len(self.threads) + len(self.spans)
 
 
 def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
     """Draw a lane per thread; raise NbprofError if nothing is known to have run."""
     is_own = ax is None
     drawing = _prepare(profile, MOST_LANES)
-    ax = layout.axes(ax, 1.3 + LANE_INCHES * (len(drawing.threads) + 1))
+    ax = layout.axes(ax, 1.3 + LANE_INCHES * (drawing.lanes + 1))
     theme = theme_of(ax)
     plain_frame(ax, theme)
     ax.set_xlim(*_whole(profile, drawing))
@@ -80,12 +87,12 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
         layout.settle(ax)
     legend = legends.above(ax, _patches(drawing, theme), theme, _caption(drawing, ax))
     if is_own:
-        lanes_inches = LANE_INCHES * (len(drawing.threads) + 1)
+        lanes_inches = LANE_INCHES * (drawing.lanes + 1)
         layout.heighten(ax, lanes_inches + legends.height(ax, legend) / layout.POINTS_PER_INCH)
     elif legends.height(ax, legend) > (1 - FOR_LANES) * layout.size(ax)[1]:
         drawing = _prepare(profile, len(drawing.threads), FEWER_TYPES)
         legend = legends.above(ax, _patches(drawing, theme), theme, _caption(drawing, ax))
-    legends.make_room(ax, legend, -1, len(drawing.threads))
+    legends.make_room(ax, legend, -1, drawing.lanes)
 
     def draw(ax: "Axes", shown: "Range") -> "list[Artist]":
         label_time(ax)
@@ -94,6 +101,7 @@ def plot(profile: "Profile", ax: "Axes | None") -> "Axes":
         return [
             *step_marks.draw(ax, profile, drawing.zero, shown, strip, theme),
             *_fill_lanes(ax, drawing, shown, theme),
+            *span_lanes.draw(ax, profile, len(drawing.threads), drawing.zero, shown, theme),
         ]
 
     zoom.follow(ax, draw)
@@ -129,6 +137,7 @@ def _prepare(profile: "Profile", most: int, most_types: int = NAMED_TYPES) -> Dr
         *(zero_ns / 1e3, threads, names),
         "op runs and kernels" if events["accelerator"].any() else "op runs",
         f"; {hidden:,} more lanes with {part:.2g}% of the op time left out" * (hidden > 0),
+        span_lanes.titles(profile),
     )
 
 
@@ -172,6 +181,7 @@ def _name_lanes(
     names = [
         f"{count:,} step{'s' if count != 1 else ''}",
         *lane_names.names(profile, drawing.threads),
+        *drawing.spans,
     ]
     height = LANE_INCHES * layout.POINTS_PER_INCH
     if not is_own:

@@ -10,7 +10,13 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nbprof.errors import NbprofError
-from nbprof.export.chrome_trace.event_lines import counter_lines, op_lines, step_lines
+from nbprof.export.chrome_trace.event_lines import (
+    count_lines,
+    counter_lines,
+    op_lines,
+    span_lines,
+    step_lines,
+)
 from nbprof.export.chrome_trace.flows import flow_lines
 from nbprof.export.chrome_trace.trace_lanes import lay_out
 
@@ -65,7 +71,9 @@ def _lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
     return chain(
         layout.metadata(),
         step_lines(profile, layout),
+        span_lines(profile, layout),
         op_lines(profile, layout),
         counter_lines(profile, layout),
+        count_lines(profile, layout),
         flow_lines(profile, layout),
     )

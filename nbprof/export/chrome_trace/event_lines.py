@@ -59,6 +59,32 @@ def step_lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
         )
 
 
+def span_lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
+    """Yield a slice for each of the user's spans."""
+    slices = layout.spans
+    times = zip(slices.start.tolist(), slices.duration.tolist(), slices.lane.tolist(), strict=True)
+    for name, (start, duration, lane) in zip(profile.spans["name"], times, strict=True):
+        yield (
+            f'{{"ph":"X","name":{json.dumps(name)},"cat":"span",'
+            f'"ts":{format_micros(start)},"dur":{format_micros(duration)},'
+            f'{layout.lanes[lane].fields},"args":{{}}}}'
+        )
+
+
+def count_lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
+    """Yield the values of the user's counters, those that JSON can hold."""
+    pid = layout.lanes[0].pid if layout.lanes else 1
+    counts = profile.counts
+    columns = (counts["name"], counts["start_ns"].tolist(), counts["value"].tolist())
+    for name, ns, value in zip(*columns, strict=True):
+        if isfinite(value):
+            yield (
+                f'{{"ph":"C","name":{json.dumps(name)},"pid":{pid},"tid":{pid},'
+                f'"ts":{format_micros(ns - layout.zero_ns)},'
+                f'"args":{{"value":{json.dumps(value)}}}}}'
+            )
+
+
 def op_lines(profile: "Profile", layout: "Layout") -> "Iterator[str]":
     """Yield a slice for each op run."""
     events, ops = profile.events, layout.ops

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nbprof.arrays import Mask
 
 STEPS = "steps"
+SPANS = "spans"
 CELL = "the cell's thread"
 OVERLAPPING = "overlapping"
 
@@ -60,7 +61,8 @@ class Layout:
     """Names of the processes; the first has pid 1."""
     lanes: tuple[Lane, ...]
     steps: Slices
-    """In ns since the trace's zero, like `ops`."""
+    """In ns since the trace's zero, like the others."""
+    spans: Slices
     ops: Slices
     zero_ns: int
     """Zero of the trace in ns since the cell's start; negative if anything began earlier."""
@@ -74,12 +76,14 @@ class Layout:
 
 
 def lay_out(profile: "Profile") -> Layout:
-    """Lay out the lanes: the steps first, then the threads of each device."""
+    """Lay out the lanes: the steps first, then the spans, then the threads of each device."""
     steps = _step_slices(profile)
     step_lanes = int(steps.lane.max(initial=-1)) + 1
+    spans, span_titles = _span_slices(profile, step_lanes)
     order = _order(profile)
-    ops, lane_counts = _op_slices(profile, order, step_lanes)
-    titles = (*([(STEPS, STEPS)] * step_lanes), *_thread_titles(profile, order, lane_counts))
+    ops, lane_counts = _op_slices(profile, order, step_lanes + len(span_titles))
+    thread_titles = _thread_titles(profile, order, lane_counts)
+    titles = (*([(STEPS, STEPS)] * step_lanes), *span_titles, *thread_titles)
     processes, lanes = _number(titles)
     allocated = profile.allocations["start_ns"].to_numpy(np.int64)
     zero = min(int(times.min(initial=0)) for times in (steps.start, ops.start, allocated))
@@ -87,6 +91,7 @@ def lay_out(profile: "Profile") -> Layout:
         processes=processes,
         lanes=lanes,
         steps=Slices(steps.start - zero, steps.end - zero, steps.lane),
+        spans=Slices(spans.start - zero, spans.end - zero, spans.lane),
         ops=Slices(ops.start - zero, ops.end - zero, ops.lane),
         zero_ns=zero,
     )
@@ -98,6 +103,26 @@ def _step_slices(profile: "Profile") -> Slices:
     begin, end = (np.rint(times * 1e3).astype(np.int64) for times in (start, start + micros))
     # Steps that overlap come from two threads, and neither is inside the other.
     return Slices(begin, end, side_by_side(begin, end))
+
+
+def _span_slices(profile: "Profile", first_lane: int) -> tuple[Slices, list[tuple[str, str]]]:
+    """Return the user's spans, and process and name of each of their lanes, by thread."""
+    spans = profile.spans
+    threads, first, thread = np.unique(
+        spans["thread"].to_numpy(np.int64), return_index=True, return_inverse=True
+    )
+    start = spans["start_ns"].to_numpy(np.int64)
+    sublane, end = stack(thread, start, start + spans["duration_ns"].to_numpy(np.int64))
+    counts = np.zeros(len(threads), dtype=np.intp)
+    np.maximum.at(counts, thread, sublane + 1)
+    names = spans["thread_name"].to_numpy()[first].tolist()
+    titles = [
+        (SPANS, f"{name} ({OVERLAPPING})" if number else name)
+        for name, count in zip(names, counts.tolist(), strict=True)
+        for number in range(count)
+    ]
+    before = first_lane + np.cumsum(counts) - counts
+    return Slices(start, end, before[thread] + sublane), titles
 
 
 def _op_slices(profile: "Profile", order: Rows, first_lane: int) -> tuple[Slices, Rows]:

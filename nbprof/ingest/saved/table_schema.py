@@ -25,14 +25,21 @@ POINTERS = {
         "step": Pointer("steps", "step"),
         "thread": Pointer("threads", optional=False),
         "layer": Pointer("layers", optional=False),
+        "call": Pointer("dispatches"),
         "input_shapes": Pointer("shapes", optional=False),
         "output_shapes": Pointer("shapes", optional=False),
     },
     "layers": {"parent": Pointer("layers", earlier=True)},
+    "spans": {"parent": Pointer("spans", earlier=True)},
     "inputs": {"node": Pointer("nodes", optional=False), "source": Pointer("nodes")},
     "allocations": {"event": Pointer("events"), "node": Pointer("nodes")},
     "values": {"node": Pointer("nodes", optional=False)},
     "allocator": {"event": Pointer("events", optional=False)},
+    "calls": {
+        "caller": Pointer("functions", optional=False),
+        "function": Pointer("functions", optional=False),
+    },
+    "dispatches": {"thread": Pointer("threads_of_python", optional=False)},
 }
 """Columns that refer to tables, by table; not `stack`, since a stack may have no frames."""
 
@@ -73,7 +80,23 @@ _HELD = {
     "traces": {WHOLE: "count step", NUMBERS: "start_micros micros", TEXT: "function changed host"},
     "spent": {TEXT: "category host", WHOLE: "ns"},
     "samples": {WHOLE: "start_ns resident_bytes peak_bytes", TRUTH: "gap"},
-    "samples_of_python": {WHOLE: "start_ns duration_ns thread stack"},
+    "samples_of_python": {WHOLE: "start_ns duration_ns thread stack held_ns"},
+    "threads_of_python": {TEXT: "name"},
+    "dispatches": {WHOLE: "start_ns end_ns watch_ns stack", TEXT: "what"},
+    "functions": {
+        TEXT: "file function", WHOLE: "line", TRUTH: "framework",
+        NUMBERS: "calls primitive_calls self_ns total_ns",
+    },
+    "calls": {NUMBERS: "calls primitive_calls self_ns total_ns"},
+    "lines": {
+        TEXT: "file function called source", WHOLE: "line hits calls", NUMBERS: "self_ns",
+    },
+    "sites": {
+        TEXT: "file function source", WHOLE: "line", TRUTH: "framework", TEXTS: "inner",
+        NUMBERS: "left_bytes left_count peak_bytes before_bytes",
+    },
+    "spans": {TEXT: "name thread_name", WHOLE: "start_ns duration_ns thread"},
+    "counts": {TEXT: "name", WHOLE: "start_ns", NUMBERS: "value"},
     "statements": {WHOLE: "start_ns line"},
     "machines": {
         TEXT: "host", WHOLE: "start_ns wall_ns slowest_step", NUMBERS: "slowest_step_micros",
@@ -93,7 +116,8 @@ def kinds_of(table: str) -> dict[str, str]:
 
 
 _OPTIONAL = {
-    "events": set(summed_columns()),
+    "events": {*summed_columns(), "call"},
+    "samples_of_python": {"held_ns"},
     "nodes": {"data_format", "float_ops", "fused", "has_stack", "kernel", "trainable", "types"},
     "allocations": {"host"},
     "frames": {"function_line"},

@@ -14,6 +14,7 @@ from nbprof.arrays import Floats
 from nbprof.capture.capture import Capture, Stack
 from nbprof.ingest.trace.attribution.devices import find_devices
 from nbprof.ingest.trace.attribution.layers import place_runs
+from nbprof.ingest.trace.attribution.python_calls import find_python_calls
 from nbprof.ingest.trace.attribution.python_lines import find_sources
 from nbprof.ingest.trace.attribution.watched_calls import match_calls
 from nbprof.ingest.trace.cell_time.traced_time import line_of_cell
@@ -139,6 +140,7 @@ def attribute(trace: RecordedTrace, runs: Runs, program: Program) -> Attribution
     calls = match_calls(trace, runs)
     return Attribution(
         calls=calls,
+        python_calls=find_python_calls(trace, runs, calls, trace.capture.cells),
         sources=find_sources(runs, program, calls, trace.capture.cells),
         placed=place_runs(runs, program, calls),
         devices=find_devices(trace.host.space, runs, program),

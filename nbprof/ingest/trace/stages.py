@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nbprof.arrays import Floats, Ints
     from nbprof.capture.capture import Capture, Model, Stack
     from nbprof.ingest.trace.attribution.layers import Placed
+    from nbprof.ingest.trace.attribution.python_calls import PythonCalls
     from nbprof.ingest.trace.attribution.python_lines import Sources
     from nbprof.ingest.trace.attribution.watched_calls import WatchedCalls
     from nbprof.ingest.trace.program.function_defs import Functions
@@ -99,6 +100,7 @@ class Attribution:
     """What the runs are charged to."""
 
     calls: "WatchedCalls"
+    python_calls: "PythonCalls"
     sources: "Sources"
     placed: "Placed"
     devices: list[str]

@@ -18,7 +18,9 @@ from nbprof.ingest.trace.cell_time.busy_threads import notes_on_threads
 from nbprof.ingest.trace.cell_time.cell_tables import cell_tables
 from nbprof.ingest.trace.cell_time.long_steps import find_long_steps
 from nbprof.ingest.trace.cell_time.slowdown import estimate_slowdown
+from nbprof.ingest.trace.counted_python import counted_lines, notes_on_python, python_tables
 from nbprof.ingest.trace.function_names import distinguish
+from nbprof.ingest.trace.mark_tables import mark_tables, notes_on_marks
 from nbprof.ingest.trace.program import python_stacks
 from nbprof.ingest.trace.program.node_attributes import data_format
 from nbprof.ingest.trace.retraces import find_traces
@@ -73,12 +75,15 @@ def tabulate(
     )
     steps = step_table(trace, work.steps)
     long_steps = find_long_steps(trace, work.steps, steps)
+    counted = python_tables(capture)
     tables = {
         **_node_tables(work.runs, program, attribution),
         **_run_tables(trace, work, program, attribution),
-        **_source_tables(trace, attribution),
+        **_source_tables(trace, attribution, counted),
         "traces": traces,
         **cell_tables(trace, work.runs, attribution, long_steps),
+        **counted,
+        **mark_tables(capture),
         "steps": steps,
     }
     cost_ns = capture.cost_ns
@@ -90,6 +95,8 @@ def tabulate(
         how=capture.how,
         wall_ns=capture.wall_ns,
         cost_ns=cost_ns,
+        watched=capture.watched,
+        refused=capture.refused,
         traced_ns=capture.traced_ns,
         outside_ops_bytes=work.peak.outside_ops,
         slowdown=slowdown.times,
@@ -97,7 +104,15 @@ def tabulate(
     )
     detail = (*notes_on_detail(capture, steps), *notes_on_threads(capture, work.runs))
     detail += (*long_steps.notes, *notes_on_pauses(capture, attribution.placed))
-    notes = (*detail, *capture.notes, *work.notes, *attribution.placed.notes, *retraces)
+    notes = (
+        *detail,
+        *capture.notes,
+        *notes_on_python(capture),
+        *work.notes,
+        *attribution.placed.notes,
+        *retraces,
+        *notes_on_marks(capture),
+    )
     return Profile(**tables, recording=recording, notes=notes)
 
 
@@ -158,15 +173,18 @@ def _unseen(host: HostEvents, runs: "Runs") -> Mask:
     return np.append(launches, False)[runs.event]  # the last is for NONE
 
 
-def _source_tables(trace: "RecordedTrace", attribution: "Attribution") -> Tables:
+def _source_tables(trace: "RecordedTrace", attribution: "Attribution", counted: Tables) -> Tables:
     sources, cells = attribution.sources, trace.capture.cells
     sampled = [python_stacks.in_cells(stack, cells) for stack in trace.samples.stacks]
+    sampled += attribution.python_calls.paths
     known, from_trace = sources.stacks, sources.module_stacks
     texts = python_lines.line_texts([*known, *sampled], cells)
-    in_cells = python_lines.cell_texts((*known, *from_trace, *sampled), cells)
+    met = [*known, *sampled, *counted_lines(counted)]
+    in_cells = python_lines.cell_texts((*met, *from_trace), cells)
+    in_files = python_lines.file_texts(met, cells)
     return {
         "frames": partial(python_lines.frame_table, known, from_trace, texts, sampled),
-        "cells": partial(python_lines.cell_table, in_cells),
+        "cells": partial(python_lines.cell_table, in_cells, in_files),
     }
 
 
@@ -303,6 +321,7 @@ def event_table(
             "is_run": runs.is_run,
             "accelerator": runs.accelerator,
             "stack": attribution.sources.stack.astype(np.int32),
+            "call": attribution.python_calls.of_run.astype(np.int32),
             "layer": placed.row.astype(np.int32),
             "backward": placed.backward,
             **memory_of_runs(work.allocations, runs, unseen),

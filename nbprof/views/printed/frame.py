@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from nbprof.columns import COLUMNS, is_count
+from nbprof.columns import COLUMNS, counts
 from nbprof.options import ViewOptions
 from nbprof.view_kinds import VIEWS
 from nbprof.views.measure import whole
@@ -28,7 +28,9 @@ def make_view(
     """Make the View of the rows that `OpRows` or `TreeRows` read."""
     columns = [heading.column for heading in headings]
     columns += [COLUMNS[name] for name in _below_rows(rows)]
-    options = ViewOptions(select=tuple(column.name for column in columns))
+    options = ViewOptions(
+        select=tuple(column.name for column in columns), order_by=VIEWS[name].order_by
+    )
     is_tree = VIEWS[name].is_tree
     return View(
         name=name,
@@ -80,7 +82,8 @@ def _tree(view: str, headings: "Sequence[Heading]", rows: list[Row]) -> Row:
         "depth": np.array([row["depth"] for row in rows], dtype=np.intp),
     }
     for text in kind.texts:
-        texts = [_source(row["name"]) if kind.rows_are_lines else "" for row in rows]
+        lines = (_source(row["name"]) if kind.rows_are_lines else "" for row in rows)
+        texts = [row.get(text, line) for row, line in zip(rows, lines, strict=True)]
         data[text] = pd.Series(texts, dtype=object)
     for heading in headings:
         column = heading.column
@@ -88,7 +91,7 @@ def _tree(view: str, headings: "Sequence[Heading]", rows: list[Row]) -> Row:
             data[name] = _texts(rows, name)
         for metric in column.metrics:
             data[metric] = _numbers(rows, metric)
-            totals = _counts if is_count(metric) else _numbers
+            totals = _counts if metric in counts() else _numbers
             data[f"total_{metric}"] = totals(rows, f"total_{metric}")
     for name in _below_rows(rows):
         data[name] = pd.Series(["\n".join(row.get(name, ())) for row in rows], dtype=object)

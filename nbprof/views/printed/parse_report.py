@@ -16,14 +16,13 @@ from nbprof.views.printed.legend import (
     parse_legend,
 )
 from nbprof.views.printed.op_rows import OpRows
+from nbprof.views.printed.own_tables import CUT, notes_above, read_own_table
 from nbprof.views.printed.tree_rows import TreeRows, split_row
 from nbprof.views.printed.view_guess import PROMPT, guess_tree_view, is_graph, named_above
 from nbprof.views.view import View
 
 ENDS = ("=====", "```", PROMPT)
 """Beginnings of lines that end any table."""
-CUT = "… and "
-"""Beginning of the line that nbprof writes below a report it had to cut."""
 LEFT_OUT = ("...", "…")
 """Lines that stand for rows someone left out."""
 WIDEST_QUOTE = 60
@@ -42,10 +41,13 @@ def parse_text(report: str) -> View:
         raise NbprofError(f"parse_text takes the text of a report, not {type(report).__name__}.")
     lines = [line.rstrip("\r") for line in report.split("\n")]
     _refuse_surrogates(lines)
+    own = read_own_table(lines)
+    if own is not None:
+        return own
     table = _find(lines)
     named = named_above(lines[: table.first])
     rows = _read(table, named)
-    notes = [line.removeprefix("note: ") for line in lines[: table.first] if line[:6] == "note: "]
+    notes = notes_above(lines[: table.first])
     notes += [heading.note for heading in table.headings if heading.note]
     notes += rows.notes
     name = named or "op"

@@ -16,8 +16,9 @@ from nbprof.display.explorer import page, payload
 from nbprof.display.explorer.buffer_store import BufferStore
 from nbprof.display.explorer.fit_output import payload_within
 from nbprof.display.explorer.packed_timeline import MOST_STEPS
-from nbprof.display.explorer.script import script
-from nbprof.views import VIEWS, report
+from nbprof.display.explorer.script import script, style
+from nbprof.view_kinds import op_views
+from nbprof.views import report
 from nbprof.views.report import Report, report_of
 
 TWO_STEPS = profile(*(node("a/b", "A", micros=4, step=step) for step in (0, 1)), steps=2)
@@ -37,7 +38,7 @@ def many_runs(count, ops):
     return replace(made, events=made.events.assign(start_ns=starts))
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", op_views())
 def test_a_view_that_accounts_for_no_op_type_is_shown(name, tmp_path):
     view = TRAINED.view(name, account_type_regexes=".*GPU.*")
 
@@ -81,7 +82,7 @@ def test_without_space_only_the_plain_table_is_written(monkeypatch):
 def test_an_output_shows_the_view_asked_for_among_all_views():
     data = PageData(output_of(SMALL.scope()))
 
-    assert [view["name"] for view in data["views"]] == list(VIEWS)
+    assert [view["name"] for view in data["views"]] == list(op_views())
     assert data["views"][data["first"]]["name"] == "scope"
     assert data["missing"] == ""
 
@@ -109,7 +110,7 @@ def test_display_makes_no_view(monkeypatch):
     monkeypatch.setattr(type(SMALL), "view", None)
 
     assert set(nbprof.display.bundle(asked_for)) == {"text/plain", "text/html"}
-    assert len(payload.whole_payload(asked_for).described["views"]) == len(VIEWS)
+    assert len(payload.whole_payload(asked_for).described["views"]) == len(op_views())
 
 
 def test_several_steps_can_be_shown_as_their_average():
@@ -156,7 +157,7 @@ def test_the_page_of_a_profile_has_all_views_and_columns(tmp_path):
 
     text = (tmp_path / "profile.html").read_text(encoding="utf-8")
     data = PageData(text)
-    assert [view["name"] for view in data["views"]] == list(VIEWS)
+    assert [view["name"] for view in data["views"]] == list(op_views())
     columns = {column["column"] for column in data["views"][0]["columns"]}
     assert {"peak_bytes", "float_ops", "device"} <= columns
     assert not re.search(r"""(src|href)=|https?://|@import|url\(|fetch\(""", text)
@@ -327,6 +328,23 @@ def test_short_cells_are_shipped_whole():
     assert long["cells"] is None
 
 
+def test_the_files_that_fit_are_shipped_the_first_ones_first():
+    chance = random.Random(0)
+    noise = [f"{chance.random()}" for _ in range(40_000)]
+    cells = pd.DataFrame(
+        {
+            "file": ["In [3]"] + ["a.py"] * 100 + ["b.py"] * 39_900,
+            "line": range(40_001),
+            "text": ["step()", *noise],
+        }
+    )
+
+    data = PageData(output_of(replace(TRAINED, cells=cells).code()))
+
+    files = {data.strings[int(code)] for code in data.numbers(data["cells"]["files"])}
+    assert files == {"In [3]"}
+
+
 def test_nothing_is_packed_if_the_view_does_not_fit():
     assert payload_within(report_of(SMALL.op()), 100) is None
 
@@ -334,7 +352,7 @@ def test_nothing_is_packed_if_the_view_does_not_fit():
 def test_a_page_contains_the_whole_script():
     html = output_of(SMALL.op())
 
-    assert script_of(html) == script()
+    assert script_of(html) == f"{style()}\0{script()}"
 
 
 def test_a_lone_surrogate_in_a_name_breaks_neither_output_nor_page(tmp_path):

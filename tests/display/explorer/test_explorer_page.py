@@ -12,7 +12,7 @@ from support.apps import until
 from support.by_hand import node, profile
 from support.pictures import TAKEN
 
-from nbprof.magics.tfprof_line import parse_line
+from nbprof.magics.profiling_line import parse_line
 
 pytestmark = pytest.mark.browser
 
@@ -262,7 +262,7 @@ def test_selected_rows_can_be_copied_and_listed_rows_saved(opened):
         "document.querySelector('.nbx-status').textContent.includes('line')"
     )
     line = opened.page.evaluate("navigator.clipboard.readText()")
-    request = parse_line(line.removeprefix("%tfprof "))
+    request = parse_line("tfprof", line.removeprefix("%tfprof "))
     assert (request.word, request.options.order_by) == ("scope", "micros")
 
 
@@ -404,9 +404,10 @@ def test_clicking_a_line_of_source_selects_its_rows(opened):
     assert [line.split()[:3] for line in lines] == [
         ["In", "[3]"],
         ["2", "line", "2"],
+        ["⋯"],
         ["4", "line", "4"],
     ]
-    assert "7.50us" in lines[2]
+    assert "7.50us" in lines[3]
 
     opened.page.locator(".nbx-source button", has_text="line 4").click()
 

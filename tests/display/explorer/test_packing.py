@@ -12,8 +12,8 @@ from support.explorer_profiles import SMALL, TRAINED, wide
 from nbprof.display.explorer.buffer_store import BufferStore
 from nbprof.display.explorer.packed_view import heaviest, options_as_typed, pack_view
 from nbprof.display.explorer.run_kinds import find_kinds
-from nbprof.magics.tfprof_line import parse_line
-from nbprof.views import VIEWS
+from nbprof.magics.profiling_line import parse_line
+from nbprof.view_kinds import op_views
 
 
 @given(st.lists(st.floats(allow_infinity=False) | st.integers(-(10**9), 10**9)))
@@ -96,6 +96,31 @@ def test_the_total_of_a_metric_includes_hidden_rows():
     assert packed["columns"][0]["whole"] == pytest.approx(2_001_244.75)
 
 
+@pytest.mark.parametrize("rows", [None, [0, 1, 2]], ids=["all rows", "some rows"])
+def test_a_packed_view_of_lines_has_the_file_and_line_of_each_row(rows):
+    view = TRAINED.code()
+    store = BufferStore()
+
+    packed = pack_view(view, store, None if rows is None else np.array(rows))
+
+    files = [store.strings[int(code)] for code in unpack(packed["lines"]["file"], store.buffers)]
+    lines = unpack(packed["lines"]["line"], store.buffers)
+    expected = {
+        "_TFProfRoot": ("", 0),
+        "no Python line known": ("", 0),
+        "In [3]:4:<module>": ("In [3]", 4),
+        "In [3]:2:step": ("In [3]", 2),
+        "In [3]:2:step (backward)": ("In [3]", 2),
+    }
+    names = view.frame["name"].iloc[rows or slice(None)]
+    assert list(zip(files, lines, strict=True)) == [expected.get(name, ("", 0)) for name in names]
+    assert sum(line > 0 for line in lines) >= 2
+
+
+def test_a_view_whose_rows_are_not_lines_packs_none():
+    assert "lines" not in pack_view(SMALL.scope(), BufferStore())
+
+
 FILTERED = [
     {},
     {"max_depth": 2},
@@ -108,7 +133,7 @@ FILTERED = [
 
 
 @pytest.mark.parametrize("options", FILTERED, ids=str)
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", op_views())
 def test_kinds_add_up_to_every_row_even_if_others_are_hidden_or_cut(name, options):
     view = TRAINED.view(name, **options)
     kinds = find_kinds(TRAINED, ("bytes",))
@@ -178,4 +203,4 @@ def test_the_typed_options_parse_to_the_options_of_the_view():
 
     typed = " ".join(f"-{name} {value}" for name, value in options_as_typed(view).items())
 
-    assert parse_line(f"scope {typed}").options == view.options
+    assert parse_line("tfprof", f"scope {typed}").options == view.options

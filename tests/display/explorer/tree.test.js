@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Dictionary } from "./dictionary.js";
 import { sortRows } from "./row_sort.js";
-import { childrenOf, listedRows, Siblings, sorted, withAncestors } from "./tree.js";
+import { childrenOf, listedRows, parentsByOwn, Siblings, sorted, withAncestors } from "./tree.js";
 
 // 0 ─ 1 ─ 2, 3 ; 4
 const parent = Int32Array.of(-1, 0, 1, 1, 0);
@@ -86,4 +86,8 @@ test("a search finds texts that contain it, but no match across two texts", () =
 test("a tree may be a hundred thousand levels deep", () => {
   const deep = Int32Array.from({ length: 100000 }, (_, row) => row - 1);
   assert.equal(listedRows(childrenOf(deep), new Uint8Array(100000).fill(1), null).length, 100000);
+});
+
+test("where totals overlap, rows stand alone unless they are a part of what is the own of another", () => {
+  assert.deepEqual([...parentsByOwn(parent, [9, 5, 3, 2, 0])], [-1, -1, 1, 1, -1]);
 });

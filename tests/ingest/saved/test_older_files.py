@@ -16,7 +16,10 @@ from nbprof._profile import TABLES
 pytestmark = pytest.mark.core("files")
 
 FILES = ("cell", "tfprof", "hosts")
-LATER_TABLES = {"samples_of_python"}
+LATER_TABLES = {
+    *("samples_of_python", "threads_of_python", "dispatches", "functions", "calls", "lines"),
+    *("sites", "spans", "counts"),
+}
 COLUMNS = "bytes,residual_bytes,micros,occurrence,params,float_ops"
 STEPS = ["step", "start_micros", "micros", "function", "traced"]
 RENAMED = {"\ndispatch,": "\neager dispatch,", "\ntf.function tracing,": "\nbuilding graphs,"}

@@ -506,9 +506,12 @@ SAMPLE_VALUES = {
 
 def full_profile():
     """Return a profile with a row in every table that views read or that refers to another."""
-    tables = ("inputs", "allocations", "values", "allocator", "traces")
+    tables = (
+        *("inputs", "allocations", "values", "allocator", "traces", "functions", "calls"),
+        *("sites", "spans", "counts", "threads_of_python", "dispatches"),
+    )
     rows = {
-        table: dict.fromkeys(POINTERS.get(table, ()), 0)
+        table: {name: -1 if to.earlier else 0 for name, to in POINTERS.get(table, {}).items()}
         | {name: SAMPLE_VALUES[kind] for name, kind in KINDS[table].items()}
         for table in tables
     }

@@ -2,7 +2,7 @@
 
 import { element, setAttributes, zoomOf } from "./dom.js";
 
-const LABEL_COLOUR = "#111";
+export const LABEL_COLOUR = "#111";
 
 export class Canvas {
   /**
@@ -104,21 +104,16 @@ export class Canvas {
   /**
    * Frame the block that has the keyboard focus, visible on any colour.
    * @param {CanvasRenderingContext2D} pen
-   * @param {number} x
-   * @param {number} y
-   * @param {number} width
-   * @param {number} height
+   * @param {Path2D} outline
    */
-  mark(pen, x, y, width, height) {
+  mark(pen, outline) {
     if (!this.focused) return;
     const { ink, paper } = this.colours;
-    const frameWidth = Math.max(width, 5);
-    pen.lineWidth = 5;
-    pen.strokeStyle = paper;
-    pen.strokeRect(x, y, frameWidth, height);
-    pen.lineWidth = 2.5;
-    pen.strokeStyle = ink;
-    pen.strokeRect(x, y, frameWidth, height);
+    for (const [width, colour] of /** @type {[number, string][]} */ ([[5, paper], [2.5, ink]])) {
+      pen.lineWidth = width;
+      pen.strokeStyle = colour;
+      pen.stroke(outline);
+    }
     pen.lineWidth = 1;
   }
 
@@ -133,15 +128,26 @@ export class Canvas {
    * @returns {number} the room it takes
    */
   label(pen, text, x, y, room, colour = LABEL_COLOUR) {
-    const whole = pen.measureText(text).width;
-    let letters = Math.floor((text.length * room) / whole) - 1;
-    let shown = whole <= room ? text : `${text.slice(0, letters)}…`;
-    for (; whole > room && letters > 1 && pen.measureText(shown).width > room; letters--) {
-      shown = `${text.slice(0, letters - 1)}…`;
-    }
-    if (whole > room && letters <= 1) return 0;
+    const shown = this.shorten(pen, text, room);
     pen.fillStyle = colour;
     pen.fillText(shown, x, y);
     return pen.measureText(shown).width;
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} pen
+   * @param {string} text
+   * @param {number} room
+   * @returns {string} as many of its letters as fit; none if only one would
+   */
+  shorten(pen, text, room) {
+    const whole = pen.measureText(text).width;
+    if (whole <= room) return text;
+    let letters = Math.floor((text.length * room) / whole) - 1;
+    let shown = `${text.slice(0, letters)}…`;
+    for (; letters > 1 && pen.measureText(shown).width > room; letters--) {
+      shown = `${text.slice(0, letters - 1)}…`;
+    }
+    return letters > 1 ? shown : "";
   }
 }

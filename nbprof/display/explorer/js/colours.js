@@ -87,7 +87,7 @@ const byTypesOfRows = {
 /** @type {Colouring} */
 const ownShare = {
   name: "own share",
-  applies: (table) => table.tree,
+  applies: (table) => table.tree && !table.overlaps,
   paint: (table, column) => {
     const own = table.column(column.metric)?.values;
     return {

@@ -47,22 +47,24 @@ export function begin(name) {
   /** @type {import("./loader.js").ExplorerScript | null} */
   const script = document.querySelector(`script[data-nbprof-for="${name}"]`);
   script?.remove();
-  if (script?.pageData) start(name, script.pageData);
+  if (script?.pageData) start(name, script.pageData, script.pageStyle ?? "");
 }
 
 /**
  * Find the elements that wait for this data; a notebook may add them later.
  * @param {string} name
  * @param {Uint8Array} data
+ * @param {string} style
  * @param {number} [tries]
  */
-function start(name, data, tries = TRIES) {
+function start(name, data, style, tries = TRIES) {
   const hosts = document.querySelectorAll(`[data-nbprof="${name}"]`);
   for (const host of hosts) {
     const { payload, buffers } = readPage(data);
+    host.before(element("style", {}, style));
     mount(/** @type {HTMLElement} */ (host), payload, buffers);
   }
-  if (!hosts.length && tries > 0) setTimeout(() => start(name, data, tries - 1), PAUSE);
+  if (!hosts.length && tries > 0) setTimeout(() => start(name, data, style, tries - 1), PAUSE);
 }
 
 /**

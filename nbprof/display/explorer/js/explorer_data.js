@@ -1,5 +1,6 @@
 /** Everything that one explorer shows: the tables of its views, the kinds of op runs, the timeline. */
 
+import { CallGraph } from "./call_neighbours.js";
 import { Dictionary } from "./dictionary.js";
 import { dictionaryOf, numbers } from "./packed_columns.js";
 import { RunKinds } from "./run_kinds.js";
@@ -18,6 +19,7 @@ import { Table } from "./view_table.js";
  *   open: string[], first: number, strings: number[], views: import("./view_table.js").PackedView[],
  *   kinds: import("./run_kinds.js").PackedKinds | null,
  *   cells: {files: Packed, lines: Packed, texts: Packed} | null,
+ *   calls: import("./call_neighbours.js").PackedCalls | null,
  *   timeline: import("./timeline_data.js").PackedTimeline | null}} Payload
  */
 
@@ -53,7 +55,8 @@ export class ExplorerData {
     this.views = payload.views;
     this.strings = dictionaryOf(payload.strings, buffers);
     this.dictionary = new Dictionary(this.strings);
-    const { timeline, views, kinds } = payload;
+    const { timeline, views, kinds, calls } = payload;
+    this.calls = calls && new CallGraph(calls, this.strings, buffers);
     this.kinds = kinds && new RunKinds(kinds, this.strings, buffers);
     this.events = timeline && this.kinds && new Events(timeline, this.kinds, this.strings, buffers);
     this.cells = this.readCells(payload, buffers);

@@ -1,12 +1,13 @@
-/** The flame (icicle): rows as blocks whose widths are a metric; a click zooms and selects. */
+/** The flame, an icicle or a sunburst: rows as blocks as wide as a metric; a click zooms and selects. */
 
 import { Canvas } from "./canvas.js";
 import { COLOURINGS } from "./colours.js";
 import { button, element } from "./dom.js";
 import { blockAt, layOut, neighbour } from "./flame_layout.js";
+import { PICTURES } from "./flame_pictures.js";
 import { swatches } from "./legend.js";
 import { SMALL } from "./palette.js";
-import { sorted } from "./tree.js";
+import { childrenOf, parentsByOwn, sorted } from "./tree.js";
 import { format, share } from "./units.js";
 
 /** @typedef {import("./view_state.js").ViewState} ViewState */
@@ -15,12 +16,7 @@ import { format, share } from "./units.js";
 /** @typedef {import("./colours.js").Paint} Paint */
 /** @typedef {import("./flame_layout.js").Block} Block */
 
-/** Height of a level in pixels. */
-const LEVEL = 20;
-const MOST_LEVELS = 14;
-/** Least width of a block with a label, in pixels. */
-const LEAST_LABEL = 26;
-const HELP = "a click zooms; arrow keys go from block to block, Enter zooms, Escape zooms out";
+const FLAME_KEYS = "; arrow keys go from block to block, Enter zooms, Escape zooms out";
 
 export class Flame {
   /**
@@ -30,13 +26,16 @@ export class Flame {
   constructor(kinds, select) {
     this.kinds = kinds;
     this.select = select;
+    this.pictures = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Picture" }));
+    this.pictures.append(...Object.keys(PICTURES).map((name) => element("option", { value: name }, name)));
     this.metric = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Width" }));
     this.colour = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Colour" }));
     this.crumbs = element("nav", { class: "nbx-crumbs", "aria-label": "Zoom" });
-    this.canvas = new Canvas(() => this.draw(), HELP);
+    this.canvas = new Canvas(() => this.draw(), "");
     this.legend = element("p", { class: "nbx-line nbx-legend" });
     const controls = element("div", { class: "nbx-bar" });
-    controls.append(element("label", {}, "width ", this.metric));
+    this.choice = element("label", {}, "picture ", this.pictures);
+    controls.append(this.choice, element("label", {}, "width ", this.metric));
     controls.append(element("label", {}, "colour ", this.colour), this.crumbs);
     const drawing = this.canvas.element;
     this.element = element("div", { class: "nbx-flame" }, controls, drawing, this.canvas.tip, this.legend);
@@ -49,13 +48,19 @@ export class Flame {
     this.active = null;
     /** The row that takes the whole width, -1 if all rows share it. */
     this.top = -1;
+    /** Whether blocks are what is the rows' own, because no row stands for all of them. */
+    this.isList = false;
+    /** The row above each, in the picture. */
+    this.parent = new Int32Array(0);
     this.levels = 1;
+    this.picture = PICTURES.icicle(0);
     /** @type {{column: Column, values: Float64Array, children: import("./tree.js").Children} | null} */
     this.ordered = null;
     /** @type {{key: string, paint: Paint | null} | null} */
     this.painted = null;
     /** The colouring that the user chose; a view may lack it. */
     this.wanted = "";
+    this.pictures.addEventListener("change", () => this.draw());
     this.metric.addEventListener("change", () => this.draw());
     this.colour.addEventListener("change", () => {
       this.wanted = this.colour.value;
@@ -63,7 +68,7 @@ export class Flame {
     });
     drawing.addEventListener("pointermove", (event) => this.point(event));
     drawing.addEventListener("pointerleave", () => this.canvas.showTip());
-    drawing.addEventListener("click", (event) => this.zoomInto(this.under(event)));
+    drawing.addEventListener("click", (event) => this.click(this.under(event)));
     drawing.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -78,11 +83,13 @@ export class Flame {
     this.state = state;
     this.ordered = this.painted = null;
     if (!same) {
-      this.top = table.tree && table.rows ? 0 : -1;
+      this.isList = !table.tree || table.overlaps;
+      this.top = !this.isList && table.rows ? 0 : -1;
       this.active = null;
       this.levels = 1;
     }
-    const role = table.tree ? "total" : "self";
+    this.choice.hidden = this.isList;
+    const role = this.isList ? "self" : "total";
     const metrics = table.columns.filter((column) => column.wholeShipped && column.role === role);
     const before = this.metric.value;
     this.metric.replaceChildren(
@@ -119,7 +126,7 @@ export class Flame {
 
   /** @param {number} row */
   zoom(row) {
-    this.top = row;
+    this.top = this.isList && !((this.column?.values[row] ?? 0) > 0) ? -1 : row;
     this.active = null;
     this.draw();
   }
@@ -128,7 +135,8 @@ export class Flame {
     if (!this.state || this.element.hidden || !this.element.clientWidth) return;
     const { state, column } = this;
     this.drawCrumbs();
-    this.canvas.name(`flame of ${column?.title ?? "nothing"}; the table has the same rows`);
+    const picture = this.isList ? "icicle" : this.pictures.value;
+    this.canvas.name(`${picture} of ${column?.title ?? "nothing"}; the table has the same rows`);
     if (!column) {
       this.canvas.element.hidden = true;
       this.canvas.setHelp("this view has no numbers to draw");
@@ -136,21 +144,24 @@ export class Flame {
       return;
     }
     if (this.ordered?.column !== column || this.ordered.values !== column.values) {
-      const children = sorted(state.children, column.values, true);
+      const overlaps = state.table.overlaps;
+      this.parent = overlaps ? parentsByOwn(state.table.parent, column.values) : state.table.parent;
+      const children = sorted(overlaps ? childrenOf(this.parent) : state.children, column.values, true);
       this.ordered = { column, values: column.values, children };
     }
     const width = this.element.clientWidth;
+    this.picture = PICTURES[picture](width);
     const whole = this.top >= 0 ? column.values[this.top] : column.whole ?? 0;
-    this.blocks = layOut(this.ordered.children, column.values, this.top, whole, width);
+    this.blocks = layOut(this.ordered.children, column.values, this.top, whole, this.picture.across);
     const { active } = this;
     this.active = (active && this.blocks.find((block) => isSame(block, active))) ?? null;
     const levels = this.blocks.reduce((most, block) => Math.max(most, block.depth + 1), 1);
     // Zooming must not move what is below the flame.
-    this.levels = Math.max(this.levels, Math.min(levels, MOST_LEVELS));
+    this.levels = Math.max(this.levels, levels);
     const paint = this.paintOf(column);
-    if (paint) this.paint(width, this.levels * LEVEL, paint);
+    if (paint) this.paint(width, this.picture.setLevels(this.levels), paint);
     this.legend.replaceChildren(...swatches(paint?.legend ?? []));
-    this.canvas.setHelp(this.blocks.length ? HELP : "there is nothing to draw");
+    this.canvas.setHelp(this.blocks.length ? this.picture.hint + FLAME_KEYS : "there is nothing to draw");
   }
 
   /**
@@ -161,30 +172,26 @@ export class Flame {
   paint(width, height, paint) {
     const pen = this.canvas.pen(width, height, 12);
     if (!pen || !this.state) return;
+    const { picture, active } = this;
     const { table, matching, selected } = this.state;
     const { ink } = this.canvas.colours;
     for (const block of this.blocks) {
-      const y = block.depth * LEVEL;
-      const inside = Math.max(block.width - 1, 0.5);
+      if (block.depth >= picture.levels) continue;
       pen.globalAlpha = matching && !matching[block.row] && !block.merged ? 0.3 : 1;
       pen.fillStyle = block.merged ? SMALL : paint.colour(block.row);
-      pen.fillRect(block.x, y, inside, LEVEL - 1);
-      if (inside > LEAST_LABEL) {
-        const text = block.merged ? `${block.merged} small` : table.shortName(block.row);
-        this.canvas.label(pen, text, block.x + 4, y + LEVEL / 2, inside - 8);
-      }
+      pen.fill(picture.outline(block, 0));
+      const text = block.merged ? `${block.merged} small` : table.shortName(block.row);
+      const number = format(this.column?.values[block.row] ?? NaN, this.column?.unit ?? "count");
+      picture.label(this.canvas, pen, block, text, number);
       if (!block.merged && selected.has(block.row)) {
         pen.globalAlpha = 1;
         pen.strokeStyle = ink;
         pen.lineWidth = 2;
-        pen.strokeRect(block.x + 1, y + 1, Math.max(inside - 2, 1), LEVEL - 3);
+        pen.stroke(picture.outline(block, 1));
       }
     }
     pen.globalAlpha = 1;
-    const { active } = this;
-    if (active) {
-      this.canvas.mark(pen, active.x + 2, active.depth * LEVEL + 2, active.width - 5, LEVEL - 5);
-    }
+    if (active && active.depth < picture.levels) this.canvas.mark(pen, picture.outline(active, 2));
   }
 
   drawCrumbs() {
@@ -192,8 +199,8 @@ export class Flame {
     if (!state) return;
     /** @type {number[]} */
     const path = [];
-    for (let row = this.top; row >= 0; row = state.table.parent[row]) path.unshift(row);
-    if (!state.table.tree) path.unshift(-1);
+    for (let row = this.top; row >= 0; row = this.parent[row] ?? -1) path.unshift(row);
+    if (this.isList) path.unshift(-1);
     const hidden = path.length < 2;
     this.crumbs.replaceChildren(
       ...(hidden ? [] : path).map((row) => {
@@ -208,8 +215,8 @@ export class Flame {
    * @returns {Block | undefined}
    */
   under(event) {
-    const { x, y } = this.canvas.place(event);
-    return blockAt(this.blocks, x, Math.floor(y / LEVEL));
+    const { along, depth } = this.picture.at(this.canvas.place(event));
+    return depth < this.picture.levels ? blockAt(this.blocks, along, depth) : undefined;
   }
 
   /** @param {MouseEvent} event */
@@ -232,6 +239,15 @@ export class Flame {
       : `${state.table.nameOf(block.row)}: ${format(value, column.unit)}, ${share(value, column.whole)}`;
   }
 
+  /** @param {Block | undefined} block */
+  click(block) {
+    const { state } = this;
+    const inMiddle = this.pictures.value === "sunburst" && block?.depth === 0 && !this.isList;
+    if (!inMiddle || !state || state.table.parent[block.row] < 0) return this.zoomInto(block);
+    this.select(state.table.parent[block.row]);
+    this.zoomOut();
+  }
+
   /** @param {Block | undefined | null} block */
   zoomInto(block) {
     if (!block) return;
@@ -243,8 +259,8 @@ export class Flame {
 
   zoomOut() {
     if (this.top < 0 || !this.state) return;
-    const above = this.state.table.parent[this.top];
-    if (above < 0 && this.state.table.tree) return;
+    const above = this.parent[this.top];
+    if (above < 0 && !this.isList) return;
     const from = this.top;
     this.zoom(above);
     this.goTo(this.blocks.find((block) => block.row === from && !block.merged));
@@ -258,12 +274,21 @@ export class Flame {
     this.canvas.showTip(this.textOf(block), true);
   }
 
+  /**
+   * @param {Block} from
+   * @param {string} key
+   */
+  next(from, key) {
+    const found = neighbour(this.blocks, from, this.picture.keyFor(key));
+    return found && found.depth < this.picture.levels ? found : undefined;
+  }
+
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { key } = event;
     if (key.startsWith("Arrow")) {
-      this.goTo(this.active ? neighbour(this.blocks, this.active, key) : this.blocks[0]);
+      this.goTo(this.active ? this.next(this.active, key) : this.blocks[0]);
     } else if (key === "Enter" || key === " ") this.zoomInto(this.active);
     else if (key === "Escape" || key === "Backspace") this.zoomOut();
     else if (key === "Home") this.goTo(this.blocks[0]);

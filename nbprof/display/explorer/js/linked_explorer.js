@@ -1,5 +1,6 @@
 /** The explorer as a whole: its panels are linked, a choice in one shows in the others. */
 
+import { Calls } from "./calls.js";
 import { copyText, saveCsv } from "./clipboard.js";
 import { afterPaint, element, ownKeys } from "./dom.js";
 import { Flame } from "./flame.js";
@@ -50,6 +51,7 @@ export class Explorer {
     this.flame = new Flame(data.kinds, (row) => this.select(row));
     this.timeline = this.newTimeline();
     this.source = this.newSource();
+    this.calls = this.newCalls();
     this.toolbar = this.newToolbar();
     this.element = this.arrange();
     this.element.addEventListener("keydown", (event) => this.key(event));
@@ -82,6 +84,7 @@ export class Explorer {
     toolbar.addPanel("Flame", this.flame, open);
     if (this.timeline) toolbar.addPanel("Timeline", this.timeline, open);
     if (this.source) toolbar.addPanel("Source", this.source, open);
+    if (this.calls) toolbar.addPanel("Calls", this.calls, open);
     return toolbar;
   }
 
@@ -98,19 +101,36 @@ export class Explorer {
     });
   }
 
-  /** @returns {Source | null} null without a code view, or if that has no lines */
+  /** @returns {Source | null} null if no view has rows that are lines */
   newSource() {
-    const code = this.data.views.findIndex((view) => view.name === "code" && !view.per_step);
-    if (code < 0) return null;
-    const source = new Source(this.data.table(code), this.data.cells, (rows) => {
-      if (this.place !== code) this.show(code);
-      this.table.reveal(rows[0]);
-      rows.slice(1).forEach((row) => this.state.reveal(row));
-      this.state.selected = new Set(rows);
-      this.table.refreshRows();
-      this.changed("selection");
-    });
-    return source.lines.length ? source : null;
+    const { data } = this;
+    const places = data.views.flatMap(({ lines, per_step }, place) => (lines && !per_step ? [place] : []));
+    const source = new Source(
+      places.map((place) => data.table(place)),
+      data.cells,
+      (table, rows) => this.selectRows(places.find((place) => data.table(place) === table) ?? 0, rows),
+    );
+    return source.hasLines ? source : null;
+  }
+
+  /** @returns {Calls | null} null if no view has rows that call each other */
+  newCalls() {
+    const { views, calls } = this.data;
+    const shown = views.some((view) => view.calls || (view.functions && calls));
+    return shown ? new Calls(calls, (row) => this.select(row)) : null;
+  }
+
+  /**
+   * @param {number} place of a view
+   * @param {number[]} rows
+   */
+  selectRows(place, rows) {
+    if (this.place !== place) this.show(place);
+    this.table.reveal(rows[0]);
+    rows.slice(1).forEach((row) => this.state.reveal(row));
+    this.state.selected = new Set(rows);
+    this.table.refreshRows();
+    this.changed("selection");
   }
 
   /** @returns {HTMLElement} all panels, from top to bottom */
@@ -125,6 +145,7 @@ export class Explorer {
       ...(this.timeline ? [this.timeline.element] : []),
       this.flame.element,
       ...(this.source ? [this.source.element] : []),
+      ...(this.calls ? [this.calls.element] : []),
       this.table.grid,
       ...(missing ? [element("p", { class: "nbx-line nbx-note" }, missing)] : []),
     );
@@ -155,11 +176,13 @@ export class Explorer {
     this.table.show(state);
     this.toolbar.show(place, state, this.numbers.canAverage(state.table));
     this.flame.show(state);
+    this.calls?.show(state);
     this.reportSelection();
   }
 
   applyNumbers() {
-    this.numbers.apply(this.state, this.source?.table);
+    this.numbers.apply(this.state, this.source?.tables ?? []);
+    this.source?.follow(this.state.table);
     this.source?.draw();
     this.timeline?.setStatus(this.numbers.describeRange(this.state.table));
   }
@@ -210,6 +233,7 @@ export class Explorer {
   updatePanels() {
     if (this.closed) return;
     this.flame.draw();
+    this.calls?.draw();
     this.highlight();
     if (this.unreported) this.reportSelection();
   }
@@ -219,8 +243,7 @@ export class Explorer {
     const { source, state } = this;
     const kinds = selectedKinds(state);
     this.timeline?.highlight(kinds);
-    if (source?.table === state.table) source.mark(state.selected, null);
-    else source?.mark(new Set(), kinds);
+    source?.mark(state.table, state.selected, kinds);
   }
 
   reportSelection() {

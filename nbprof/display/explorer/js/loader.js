@@ -1,6 +1,6 @@
 /** In a page, the explorer and its data are deflated: inflate them and start the explorer. */
 
-/** @typedef {HTMLScriptElement & {pageData?: Uint8Array}} ExplorerScript */
+/** @typedef {HTMLScriptElement & {pageData?: Uint8Array, pageStyle?: string}} ExplorerScript */
 
 /**
  * @param {string} text
@@ -29,7 +29,7 @@ function inflate(text) {
  * If anything fails, the plain table on the page stays.
  * @param {string} name of the elements that wait for the explorer
  * @param {string} data deflated, in base64
- * @param {string} explorer the script, packed in the same way
+ * @param {string} explorer the style and the script, packed in the same way
  */
 export async function load(name, data, explorer) {
   const [bytes, code] = await Promise.all([inflate(data), inflate(explorer)]);
@@ -37,7 +37,9 @@ export async function load(name, data, explorer) {
   script.type = "module";
   script.dataset.nbprofFor = name;
   script.pageData = new Uint8Array(bytes);
+  const [style, modules] = new TextDecoder().decode(code).split("\0");
+  script.pageStyle = style;
   // A module cannot find its own element, so it is given the name.
-  script.append(`${new TextDecoder().decode(code)}begin("${name}");`);
+  script.append(`${modules}begin("${name}");`);
   document.head.append(script);
 }

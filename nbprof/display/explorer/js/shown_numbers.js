@@ -52,14 +52,14 @@ export class ShownNumbers {
   }
 
   /**
-   * Show the numbers in the table of a view, and in that of another panel.
+   * Show the numbers in the table of a view, and in those of another panel.
    * @param {ViewState} state
-   * @param {Table} [other]
+   * @param {Table[]} others
    */
-  apply(state, other) {
+  apply(state, others) {
     const sums = this.sumsOf(state.table);
     const ran = showSums(state.table, sums);
-    if (other && other !== state.table) showSums(other, this.sumsOf(other));
+    for (const other of others) if (other !== state.table) showSums(other, this.sumsOf(other));
     state.perStep = this.perStep && sums !== null;
     state.setNumbers(this.perStep ? null : ran, sums === null);
   }

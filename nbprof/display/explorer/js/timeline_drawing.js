@@ -51,7 +51,9 @@ export function drawScene(scene) {
   if (scene.active >= 0) {
     const begin = xOf(scene, events.start[scene.active]);
     const wide = xOf(scene, events.start[scene.active] + events.micros[scene.active]) - begin;
-    canvas.mark(pen, begin, STEPS + events.lane[scene.active] * LANE + 1, wide, LANE - 4);
+    const outline = new Path2D();
+    outline.rect(begin, STEPS + events.lane[scene.active] * LANE + 1, Math.max(wide, 5), LANE - 4);
+    canvas.mark(pen, outline);
   }
 }
 

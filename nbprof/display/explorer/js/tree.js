@@ -130,3 +130,14 @@ export class Siblings {
     return size;
   }
 }
+
+/**
+ * Where totals overlap, only what is a row's own adds up: keep rows below those of whose own they
+ * are a part, and let all others stand alone; what is the root's own is a part beside them.
+ * @param {Int32Array} parent
+ * @param {ArrayLike<number>} own
+ * @returns {Int32Array}
+ */
+export function parentsByOwn(parent, own) {
+  return parent.map((above) => (parent[above] >= 0 && own[above] > 0 ? above : -1));
+}

@@ -11,8 +11,10 @@ import { numbers } from "./packed_columns.js";
  *   unit: string, brought: boolean, lasting?: boolean, at_one_moment?: boolean,
  *   whole?: number | null, data: Packed}} PackedColumn
  * @typedef {{name: string, doc: string, rows: number, of: number, tree?: boolean, short?: boolean,
+ *   calls?: boolean, stated?: boolean,
  *   per_step?: boolean, names: Packed, parent?: Packed, beside: Record<string, Packed>,
- *   frame_rows?: Packed, columns: PackedColumn[],
+ *   frame_rows?: Packed, lines?: {file: Packed, line: Packed},
+ *   functions?: Packed, columns: PackedColumn[],
  *   places?: {row: Packed, steps?: Packed} | null, options: Record<string, string>}} PackedView
  */
 
@@ -98,6 +100,10 @@ export class Table {
     this.of = packed.of;
     this.tree = packed.tree ?? false;
     this.short = packed.short;
+    /** Whether totals are not sums of what is below, so that parts overlap. */
+    this.overlaps = packed.stated ?? false;
+    /** Whether a row called the rows below it. */
+    this.calls = packed.calls ?? false;
     this.options = packed.options;
     this.dictionary = dictionary;
     this.strings = dictionary.strings;
@@ -113,10 +119,14 @@ export class Table {
     /** @type {(column?: Packed) => Float64Array | null} */
     const optional = (column) => (column ? numbers(column, buffers) : null);
     this.frameRows = optional(packed.frame_rows);
+    /** For each row the function it shows, if rows are functions; -1 for none. */
+    this.functions = optional(packed.functions);
     /** The codes of texts shown beside the names, such as the source of a line. */
     this.besideCodes = Object.values(packed.beside).map((column) => numbers(column, buffers));
     this.source = optional(packed.beside.source);
-    const { places } = packed;
+    const { places, lines } = packed;
+    /** For each row the code of its file and its line, which is 0 if it has none of its own. */
+    this.lines = lines ? { file: numbers(lines.file, buffers), line: numbers(lines.line, buffers) } : null;
     /** The row of each kind of op runs: -2 - r if it counts only in the total of row r. */
     this.kindRows = places ? new Int32Array(numbers(places.row, buffers)) : null;
     /** The number of steps in which the node of each kind ran. */

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-MAGIC_AS_COMMENT = re.compile(r"^# (?=%%(tfprof|memit|mprun|memobj)\b)")
+MAGIC_AS_COMMENT = re.compile(r"^# (?=%%(tfprof|pyprof|memit|mprun|memobj)\b)")
 """Matches the prefix that turns a magic's line into a comment for compilation."""
 _SHELL_CALL = re.compile(
     r"(?P<before>\s*(?:[^'\"()]*=\s*)?)get_ipython\(\)\."

@@ -7,6 +7,7 @@ of the lines is looked up right after the cell, before files change.
 """
 
 import linecache
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,6 +32,14 @@ FRAMES = {
     **{"function": object, "source": object, "framework": bool},
 }
 """Columns of the table of frames."""
+NumberedLines = list[tuple[int, str]]
+"""Lines of a file, each after its number."""
+AROUND = 40
+"""Lines shown before and after a line that ran, so that most functions are shown in full."""
+LONGEST_LINE = 400
+"""Most characters of a line in a file."""
+MOST_LINES = 10_000
+"""Most lines of files; a file that does not fit any more is left out."""
 CELLS = {"file": object, "line": np.int64, "text": object}
 """Columns of the table of cells."""
 
@@ -149,6 +158,33 @@ def cell_texts(stacks: Iterable[Stack], cells: Mapping[str, str]) -> dict[str, l
     return {name: linecache.getlines(file) for file, name in cells.items() if name in used}
 
 
+def file_texts(stacks: Iterable[Stack], cells: Mapping[str, str]) -> dict[str, NumberedLines]:
+    """Look up the user's lines in files and those around them, the files met most often first."""
+    names = set(cells.values())
+    stacks_with = Counter(frame for stack in stacks for frame in set(stack))
+    met: dict[str, Counter[int]] = {}
+    for (file, line, _), count in stacks_with.items():
+        if file not in names and is_users(file):
+            met.setdefault(file, Counter())[line] += count
+    texts: dict[str, NumberedLines] = {}
+    room = MOST_LINES
+    for file in sorted(met, key=lambda file: -met[file].total()):
+        found = lines_around(file, met[file])
+        room -= len(found)
+        if found and room >= 0:
+            texts[_readable(file)] = found
+    return texts
+
+
+def lines_around(file: str, numbers: Iterable[int]) -> NumberedLines:
+    """Look up lines of a file and those around them; none if the file cannot be read."""
+    lines = linecache.getlines(file)
+    shown: set[int] = set()
+    for number in numbers:
+        shown.update(range(max(number - AROUND, 1), min(number + AROUND, len(lines)) + 1))
+    return [(number, lines[number - 1].rstrip()[:LONGEST_LINE]) for number in sorted(shown)]
+
+
 def frame_table(
     stacks: list[Stack],
     module_stacks: list[Stack],
@@ -171,12 +207,13 @@ def _readable(file: str) -> str:
     return file.encode("utf-8", "replace").decode()
 
 
-def cell_table(texts: Mapping[str, list[str]]) -> pd.DataFrame:
-    """List the lines of cells as they were typed."""
+def cell_table(cells: Mapping[str, list[str]], files: Mapping[str, NumberedLines]) -> pd.DataFrame:
+    """List the lines of cells as they were typed, then those of files."""
+    texts = {name: enumerate(typed_lines(lines), start=1) for name, lines in cells.items()}
     rows = [
         (name, number, text)
-        for name, lines in texts.items()
-        for number, text in enumerate(typed_lines(lines), start=1)
+        for name, lines in [*texts.items(), *files.items()]
+        for number, text in lines
     ]
     columns = zip(CELLS.items(), zip(*rows, strict=True) if rows else ((),) * 3, strict=True)
     return pd.DataFrame({name: np.array(values, dtype) for (name, dtype), values in columns})

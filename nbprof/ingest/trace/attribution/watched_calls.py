@@ -30,6 +30,8 @@ class WatchedCalls:
     """For each host event of that kind, where Python asked: index into the log's `sites`, NONE for
     other events and if it was not watched. Gradients of eager ops have the site of the op itself.
     The last entry is for NONE."""
+    call_of_dispatch: Rows
+    """For each of them, the call that it is, as a row of `log`; the last entry is for NONE."""
 
 
 def match_calls(trace: "RecordedTrace", runs: "Runs") -> WatchedCalls:
@@ -37,7 +39,7 @@ def match_calls(trace: "RecordedTrace", runs: "Runs") -> WatchedCalls:
     host, log = trace.host, trace.capture.dispatches
     if not log.sites:  # nothing was watched, as in traces from files
         nothing, no_run = np.full(len(runs.node), NONE), np.zeros(0, dtype=np.intp)
-        return WatchedCalls(log, no_run, no_run, nothing, np.array([NONE]))
+        return WatchedCalls(log, no_run, no_run, nothing, np.array([NONE]), np.array([NONE]))
     dispatch = _with_work_elsewhere(host.start, runs)
     is_asked = np.zeros(len(host.row) + 1, dtype=bool)  # the last entry is for NONE
     is_asked[dispatch] = True
@@ -57,7 +59,7 @@ def match_calls(trace: "RecordedTrace", runs: "Runs") -> WatchedCalls:
     eager = np.array([not node.function for node in runs.nodes], dtype=bool)[runs.node]
     eager &= (runs.event != NONE) & ~runs.accelerator
     run = np.flatnonzero(eager & (call_of[dispatch] != NONE))
-    return WatchedCalls(log, run, call_of[dispatch[run]], dispatch, site)
+    return WatchedCalls(log, run, call_of[dispatch[run]], dispatch, site, call_of)
 
 
 def _sites_of_sessions(trace: "RecordedTrace", start_ns: Ints) -> Rows:

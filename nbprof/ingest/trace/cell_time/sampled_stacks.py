@@ -56,6 +56,8 @@ class Samples:
     end: Ints
     stack: Ints
     """Index into `stacks`."""
+    held: Ints
+    """How much of its time a C function held the interpreter."""
     stacks: "tuple[Stack, ...]"
     activity: Rows
     """The Activity of each sample."""
@@ -66,12 +68,14 @@ class Samples:
 def read_samples(capture: "Capture") -> Samples:
     """Put the samples on the profile's clock and find out what they show."""
     log = capture.samples
-    time = np.clip(log.time_ns - capture.start_ns, 0, capture.wall_ns)
+    own = np.flatnonzero(log.thread == 0)
+    time = np.clip(log.time_ns[own] - capture.start_ns, 0, capture.wall_ns)
     start = np.append(0, time)[: len(time)]
     end = time.copy()
     end[-1:] = capture.wall_ns
     lasts = np.flatnonzero(end > start)
-    stack, waited = log.stack[lasts], log.waited[lasts]
+    held_ns = log.held_ns[own] if len(log.held_ns) else np.zeros(len(own), np.int64)
+    stack, waited = log.stack[own[lasts]], log.waited[own[lasts]]
     activity, python = (
         np.where(waited, _activities(stacks, waits=True)[stack], _activities(stacks)[stack])
         for stacks in (log.stacks, tuple(map(without_tensorflow, log.stacks)))
@@ -81,6 +85,7 @@ def read_samples(capture: "Capture") -> Samples:
         start=start[lasts],
         end=end[lasts],
         stack=stack,
+        held=np.minimum(held_ns[lasts], end[lasts] - start[lasts]),
         stacks=log.stacks,
         activity=activity,
         python=python,

@@ -14,11 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbprof.capture.lock_waits import LockWaits
-from nbprof.capture.stack_sampler import (
-    CPU_SHARE,
+from nbprof.capture.python.lock_waits import LockWaits
+from nbprof.capture.python.stack_sampler import (
+    DEEPER,
+    DENSE,
     FREE_CPU,
+    HELD,
     SHORTEST_WAIT,
+    SPARSE,
     StackSampler,
     next_wait,
 )
@@ -130,7 +133,7 @@ def test_sleeping_computing_and_reading_are_no_waiting_for_other_threads(body):
 
 
 def test_what_the_system_does_not_tell_is_no_wait(monkeypatch):
-    monkeypatch.setattr("nbprof.capture.lock_waits.FUTEX", {})
+    monkeypatch.setattr("nbprof.capture.python.lock_waits.FUTEX", {})
 
     assert share_waited(with_lock) == 0
 
@@ -153,7 +156,7 @@ def test_a_file_of_the_cells_stays_open_that_got_the_number_of_one_of_ours(tmp_p
 
 def holds_the_interpreter():
     numbers = np.random.default_rng(7).random(1_000_000).tolist()
-    until(lambda: sampled.by._times)  # the sampler has begun
+    until(lambda: sampled.by._samples)  # the sampler has begun
     before = time.time_ns()
     numbers.sort()
     holds_the_interpreter.began_ns, holds_the_interpreter.ns = before, time.time_ns() - before
@@ -176,7 +179,7 @@ def test_only_the_thread_that_started_it_is_sampled():
     ended.set()
     other.join()
 
-    assert set(log.thread.tolist()) == {threading.get_ident()}
+    assert set(log.thread.tolist()) == {0}
     assert all("wait" not in [frame[2] for frame in stack] for stack in log.stacks)
 
 
@@ -208,39 +211,176 @@ def test_generated_code_of_a_library_is_left_to_its_caller():
     assert "__init__" not in time_by_function(log)
 
 
+def test_what_nbprof_itself_calls_is_no_call_of_the_cells():
+    sampler, ended = StackSampler(DENSE), threading.Event()
+    code = (
+        "def work():\n"
+        "    sampler.start()\n"
+        "    try:\n"
+        "        until(lambda: len(sampler._samples) > 50 or not list(walk('/usr')))\n"
+        "    finally:\n"
+        "        sampler.stop()\n"
+        "        ended.set()\n"
+    )
+    names = {"__name__": "nbprof.reading", "sampler": sampler, "ended": ended}
+    exec(code, names | {"until": until, "walk": os.walk}, names)
+
+    _thread.start_new_thread(names["work"], ())
+    ended.wait(60)
+
+    assert ended.is_set()
+    assert sampler.log().stacks == ((),)
+
+
 def test_a_deep_stack_keeps_its_innermost_frames():
     def deep(levels):
         return deep(levels - 1) if levels else asleep()
 
     log, _ = sampled(lambda: deep(600))
 
-    assert max(map(len, log.stacks)) <= 256
+    assert max(map(len, log.stacks)) <= 257
     spent = time_by_function(log)
     assert max(spent, key=spent.get) == "asleep"
+
+
+def test_a_stack_that_was_cut_says_so_where_its_outer_frames_are_missing():
+    def deep(levels):
+        return deep(levels - 1) if levels else asleep()
+
+    log, _ = sampled(lambda: deep(600))
+
+    cut = max(log.stacks, key=len)
+    assert cut[0] == DEEPER
+    assert DEEPER not in cut[1:]
+
+
+class Clocks:
+    """Stands for the clock of the thread's CPU time, which the test sets."""
+
+    def __init__(self, monkeypatch):
+        self.cpu = 1.0
+        monkeypatch.setattr(time, "clock_gettime", lambda _: self.cpu)
+
+
+@pytest.mark.parametrize(("busy", "held"), [(1.0, 2 * HELD), (0.6, 2 * HELD), (0.1, 0)])
+def test_a_late_sample_says_that_the_interpreter_was_held_if_the_thread_was_busy(
+    monkeypatch, busy, held
+):
+    sampler = StackSampler()
+    clocks = Clocks(monkeypatch)
+    sampler.start()
+    sampler.stop()
+    sampler._held_ns(0.0)
+    clocks.cpu += busy * 2 * HELD
+
+    assert sampler._held_ns(2 * HELD) == pytest.approx(held * 1e9)
+
+
+def test_a_sample_in_time_says_nothing_about_the_interpreter():
+    sampler = StackSampler()
+    sampler.start()
+    sampler.stop()
+
+    assert sampler._held_ns(HELD / 2) == 0
+
+
+# Other threads
+
+
+def sampled_with_threads(body):
+    sampler = StackSampler(DENSE, threads=True)
+    sampler.start()
+    try:
+        body()
+    finally:
+        sampler.stop()
+    return sampler.log()
+
+
+def functions_of(log, name):
+    """Return the names of all functions in the samples of a thread."""
+    number = log.names.index(name)
+    stacks = [log.stacks[stack] for stack in set(log.stack[log.thread == number].tolist())]
+    return {frame[2] for stack in stacks for frame in stack}
+
+
+def test_a_thread_that_starts_in_the_cell_is_sampled_under_its_name():
+    def cell():
+        worker = threading.Thread(target=asleep, name="loader")
+        worker.start()
+        worker.join()
+
+    log = sampled_with_threads(cell)
+
+    assert functions_of(log, "loader") == {"asleep"}
+    assert "asleep" not in functions_of(log, "")
+
+
+def test_samples_of_all_threads_are_taken_at_the_same_moments():
+    def cell():
+        workers = [threading.Thread(target=asleep) for _ in range(3)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    log = sampled_with_threads(cell)
+
+    own = set(log.time_ns[log.thread == 0].tolist())
+    assert set(log.time_ns[log.thread != 0].tolist()) <= own
+
+
+def test_a_worker_from_before_the_cell_counts_if_it_does_something():
+    jobs = queue.Queue()
+
+    def works():
+        while jobs.get() is not None:
+            asleep()
+            jobs.task_done()
+
+    def idles():
+        ended.wait()
+
+    ended = threading.Event()
+    for target, name in ((works, "worker"), (idles, "idle")):
+        threading.Thread(target=target, name=name).start()
+
+    def cell():
+        jobs.put(1)
+        jobs.join()
+
+    log = sampled_with_threads(cell)
+    jobs.put(None)
+    ended.set()
+
+    assert "asleep" in functions_of(log, "worker")
+    idle = log.names.index("idle") if "idle" in log.names else 0
+    assert not idle or idle not in log.thread
 
 
 # What it costs
 
 
-def samples_in(seconds, cpu_per_sample):
+def samples_in(seconds, cpu_per_sample, pace=SPARSE):
     """Count the samples of a cell of this length, each of which takes this much CPU time."""
     elapsed, count = 0.0, 0
     while elapsed < seconds:
         count += 1
-        elapsed += next_wait(elapsed, count * cpu_per_sample)
+        elapsed += next_wait(pace, elapsed, count * cpu_per_sample)
     return count
 
 
+@pytest.mark.parametrize("pace", [SPARSE, DENSE])
 @pytest.mark.parametrize("micros", [5, 60, 150])
 @pytest.mark.parametrize("seconds", [0.5, 10, 600])
-def test_sampling_stays_within_its_share_of_the_time(seconds, micros):
-    cpu = samples_in(seconds, micros / 1e6) * micros / 1e6
+def test_sampling_stays_within_its_share_of_the_time(seconds, micros, pace):
+    cpu = samples_in(seconds, micros / 1e6, pace) * micros / 1e6
 
-    assert cpu <= CPU_SHARE * seconds + FREE_CPU + 2 * micros / 1e6
+    assert cpu <= pace.cpu_share * seconds + FREE_CPU + 2 * micros / 1e6
 
 
 def test_samples_are_never_denser_than_a_millisecond():
-    assert next_wait(0.5, 0.0) == SHORTEST_WAIT
+    assert next_wait(DENSE, 0.5, 0.0) == SHORTEST_WAIT
 
 
 def test_ten_minutes_have_a_bounded_number_of_samples():
@@ -335,7 +475,7 @@ INTERRUPTED = """
 import signal, sys, threading, time, traceback
 sys.path[:0] = {path!r}
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from nbprof.capture.stack_sampler import StackSampler
+from nbprof.capture.python.stack_sampler import StackSampler
 before = sys.getswitchinterval()
 for number in range(40):
     sampler = StackSampler()
@@ -369,7 +509,7 @@ def test_interrupts_never_show_the_sampler():
 GARBAGE = """
 import _thread, gc, sys, threading, time
 sys.path[:] = {path!r}
-from nbprof.capture.stack_sampler import StackSampler
+from nbprof.capture.python.stack_sampler import StackSampler
 
 class StartsThread:
     def __del__(self):
@@ -408,7 +548,7 @@ def test_a_destructor_that_needs_the_interpreters_lock_meets_no_sampler_that_hol
 FRAMES_THAT_GO = """
 import gc, sys, time
 sys.path[:] = {path!r}
-from nbprof.capture import stack_sampler
+from nbprof.capture.python import stack_sampler
 
 class LetsOthersRun:
     def __del__(self):
@@ -456,6 +596,46 @@ def test_frames_that_go_while_garbage_is_collected_are_never_read():
     )
 
     assert (done.stdout, done.stderr) == ("whole True\n", "")
+
+
+ENDING_THREADS = """
+import _thread, gc, sys, threading, time
+sys.path[:] = {path!r}
+from nbprof.capture.python.stack_sampler import DENSE, StackSampler
+
+class StartsThread:
+    def __del__(self):
+        _thread.start_new_thread(int, ())  # takes the lock of the interpreter's list of threads
+
+def short(levels):
+    garbage = StartsThread()
+    garbage.itself = garbage
+    return short(levels - 1) if levels else sum(range(300))
+
+gc.set_threshold(15)
+sampler = StackSampler(DENSE, threads=True)
+sampler.start()
+for _ in range(60):
+    threads = [threading.Thread(target=short, args=(9,)) for _ in range(25)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+sampler.stop()
+print("whole" if len(sampler.log().time_ns) else "no samples")
+"""
+
+
+def test_many_threads_that_end_and_collect_garbage_are_sampled_safely():
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING_THREADS.format(path=sys.path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+    assert (done.stdout, done.stderr) == ("whole\n", "")
 
 
 def test_a_cell_that_turned_the_collector_off_keeps_it_off():

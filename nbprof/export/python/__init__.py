@@ -1,0 +1,1 @@
+"""Profiles of Python for other programs: pstats, callgrind, speedscope, collapsed stacks, dot."""

@@ -1,0 +1,1 @@
+"""Read what other profilers of Python write: pstats, speedscope and collapsed stacks."""
