@@ -283,7 +283,7 @@ def test_a_loop_over_a_slow_pipeline_waits_for_input_as_the_advice_says(calls):
     found = spent(profile)
     percent = 100 * found["waiting for input"] / found.total()
     message = profile.advise().set_index("check").loc["input-bound", "message"]
-    assert found["waiting for input"] > 0.95 * 15 * 20_000
+    assert found["waiting for input"] > 0.6 * 15 * 20_000
     assert found["your Python"] < 0.2 * found["waiting for input"]
     assert f"{percent:.0f}% of the wall time, was spent waiting for input" in message
 
