@@ -31,7 +31,7 @@ def small_cnn(steps=40):
 
 
 def eager_loop(count=3000):
-    """Return a loop of so many small eager ops, which is mostly dispatch."""
+    """Return a loop of small eager ops, which is mostly dispatch."""
     import tensorflow as tf
 
     x = tf.ones([16, 16])

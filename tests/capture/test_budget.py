@@ -126,9 +126,9 @@ def test_a_range_has_come_with_its_first_step():
 
 
 def stretch(budget, *, per_second, looks=MOST_STEPS, after=0):
-    """Trace a cell that writes so many bytes a second; return its windows in s.
+    """Trace a cell that writes bytes at a steady rate; return its windows in s.
 
-    It has no steps but those at its beginning, so many `after` which it is a loop.
+    It has steps only at its beginning; `after` them it is a loop.
     """
     windows, now = [], 0.0
     window = Window(began=now, held=0)

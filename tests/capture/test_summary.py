@@ -187,7 +187,7 @@ def test_a_cell_that_waits_for_a_pool_of_threads_waits_for_other_threads():
 
 
 def later(seconds, act, *arguments):
-    """Let another thread do something after so many seconds."""
+    """Let another thread do something after some seconds."""
     timer = Timer(seconds, act, arguments)
     timer.start()
     return timer

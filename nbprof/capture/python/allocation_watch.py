@@ -57,10 +57,10 @@ NOT_TRACED_BEFORE = (
     "what was allocated before the cell is not known: tracemalloc.start() in an earlier cell makes "
     "alloc compare with before"
 )
-PART_OF_PEAK = "{caught} of the peak of {peak} were caught; alloc_peak_bytes has those"
+PART_OF_PEAK = "{caught} of the peak of {peak} was caught, and alloc_peak_bytes shows that part"
 MISSED_PEAK = (
     "what was allocated at the peak of {peak} is not known: it passed too quickly, and only "
-    "{caught} of it were caught"
+    "{caught} of it was caught"
 )
 
 

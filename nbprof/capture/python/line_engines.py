@@ -39,7 +39,7 @@ class Engine(Protocol):
         """Keep Python from reporting lines; return whether it has reported all of them."""
 
     def stop(self) -> None:
-        """Give back what `start` took."""
+        """Restore what `start` replaced."""
 
 
 class Settrace:

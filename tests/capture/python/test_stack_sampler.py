@@ -84,7 +84,7 @@ def share_waited(body):
 
 
 def held_for(seconds):
-    """Return a lock that another thread releases after so many seconds."""
+    """Return a lock that another thread releases after some seconds."""
     lock = threading.Lock()
     lock.acquire()
     threading.Timer(seconds, lock.release).start()

@@ -105,7 +105,7 @@ def _watch_ns(log: "DispatchLog") -> Ints:
 
 
 def _with_others(call: Rows, runs: "Runs", origin_ns: int, calls: tuple[Ints, Ints, Rows]) -> Rows:
-    """Give runs that no call asked for, such as those of input pipelines, a call by their time.
+    """Match runs that no call asked for, such as those of input pipelines, to calls by time.
 
     That is the cell's call that was open when they began, else the next one. `calls` are the start,
     end and thread of each.
